@@ -1,0 +1,94 @@
+"""What an environment offers to wfbench.
+
+An environment is an ordinary `gymnasium.Env` with a `Box` observation and a `Discrete` action
+space. Two optional additions make it more:
+
+* a *workflow model* (attribute `workflow` of the unwrapped env, a `WorkflowModel`). Then `info`
+  of every `step` has `compromised_hosts` (bit mask of the hosts compromised *before* the action)
+  and `ended_session` (did the action end an intruder's session), and compliance with an order can
+  be judged. `true_state()` may return the full nested state; it is called only on request.
+* a *batched form* (`EnvSpec.batched`), which steps many environments into arrays that the caller
+  owns, so that nobody loops in Python. Given the same env seed it must produce the same episodes
+  as the scalar form, at any position and batch size.
+
+Seeds: `reset(seed=s)` starts the env's own stream of episodes; `reset()` goes on with the next
+episode of that stream. An env reads no global random state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class WorkflowModel:
+    """How hosts and actions map to the unit types that an order ranks."""
+
+    units: tuple[str, ...]
+    """Unit types in canonical order; an order is a permutation of their indices."""
+    hosts: tuple[str, ...]
+    """Host names; bit h of a `compromised_hosts` mask is host h."""
+    host_unit: tuple[int, ...]
+    """Unit type of each host."""
+    fix_host: tuple[int, ...]
+    """For each action the host it fixes, or -1 if it is not a fix action."""
+    footholds: tuple[int, ...] = ()
+    """Hosts on which the intruder has a session that nothing can end."""
+
+    @property
+    def fix_unit(self) -> tuple[int, ...]:
+        """For each action the unit type it fixes, or -1 if it is not a fix action."""
+        return tuple(-1 if host < 0 else self.host_unit[host] for host in self.fix_host)
+
+
+@dataclass(frozen=True)
+class EnvInfo:
+    """The shape of an environment, as `Collector.open` reports it."""
+
+    obs_shape: tuple[int, ...]
+    obs_dtype: str
+    num_actions: int
+    workflow: WorkflowModel | None = None
+    batched: bool = False
+    """Whether the collector steps the environment's batched form."""
+
+
+@dataclass(slots=True)
+class StepArrays:
+    """Caller-owned arrays that one batched step writes, all of length num_envs."""
+
+    obs: NDArray[Any]
+    """The observation to act on next; where an episode ended, the first one of the next."""
+    rewards: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    final_obs: NDArray[Any]
+    """The last observation of an episode; written only in rows where one ended."""
+    compromised: NDArray[np.uint32]
+    """Bit mask of the hosts compromised before the action."""
+    ended_session: NDArray[np.bool_]
+
+
+class BatchEnv(Protocol):
+    """Many environments stepped together. Rows are independent; an ended row resets at once."""
+
+    @property
+    def num_envs(self) -> int:
+        """How many environments are stepped."""
+
+    @property
+    def info(self) -> EnvInfo:
+        """Shapes and workflow model."""
+
+    def reset(self, seeds: NDArray[np.uint64], obs: NDArray[Any]) -> None:
+        """Start row i's stream of episodes from seeds[i] and write the first observations."""
+
+    def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
+        """Apply one action per row. Releases the GIL while it computes."""
+
+    def close(self) -> None:
+        """Release what the environments hold; safe to call twice."""

@@ -1,0 +1,113 @@
+"""What a collector is asked to run: which environments, from which seeds, how long to wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import PluginError, UsageError
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_POLICY_STREAM = np.uint64(0x706F6C6963790001)
+
+
+def load_object(path: str) -> Any:
+    """The object an import path `package.module:name` stands for."""
+    module_name, _, name = path.partition(":")
+    if not module_name or not name:
+        raise PluginError(f"import path {path!r} is not of the form 'package.module:name'")
+    found: Any = import_module(module_name)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+@dataclass(frozen=True)
+class EnvRef:
+    """An environment by import path and options, so that it can be built in any process."""
+
+    name: str
+    factory: str
+    batched: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, index: int = 0) -> Any:
+        """One `gymnasium.Env`. An option `env_index` that the env declares is set to `index`."""
+        return load_object(self.factory)(**self._options(index))
+
+    def make_batch(self, num_envs: int) -> Any:
+        """The batched form of `num_envs` environments, a `BatchEnv`."""
+        if self.batched is None:
+            raise PluginError(f"environment {self.name!r} has no batched form")
+        return load_object(self.batched)(num_envs, **self.options)
+
+    def _options(self, index: int) -> dict[str, Any]:
+        options = dict(self.options)
+        if "env_index" in options:
+            options["env_index"] = index
+        return options
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """The longest any wait may take, in seconds. There is no wait without one."""
+
+    start: float = 60.0
+    """Until every environment is built and reset."""
+    step: float = 30.0
+    """Until one step of every environment has come back."""
+    close: float = 5.0
+    """Until everything is released, whatever state it is in."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Environments, seeds and deadlines of one collector's life."""
+
+    env: EnvRef
+    n_envs: int
+    env_seeds: tuple[int, ...]
+    """One 64-bit seed per environment, all different."""
+    deadlines: Deadlines = Deadlines()
+    check: bool = True
+    """Refuse NaN and values of the wrong shape where they enter, instead of learning from them."""
+
+    def __post_init__(self) -> None:
+        if self.n_envs < 1:
+            raise UsageError(f"n_envs is {self.n_envs}; it must be at least 1")
+        if len(self.env_seeds) != self.n_envs:
+            raise UsageError(f"{len(self.env_seeds)} env seeds were given for {self.n_envs} envs")
+        if len(set(self.env_seeds)) != self.n_envs:
+            raise UsageError("env seeds repeat; every environment needs its own")
+
+    def draws(self, step: int, first: int = 0, stop: int | None = None) -> NDArray[np.float64]:
+        """Uniform numbers in [0, 1) from which envs first..stop draw their action at `step`.
+
+        They depend only on each env's seed and on `step`, the number of steps that env has made
+        since `open`: never on how environments are batched or who asks.
+        """
+        seeds = np.array(self.env_seeds[first:stop], dtype=np.uint64)
+        return uniform_draws(seeds, np.uint64(step))
+
+
+def uniform_draws(
+    seeds: NDArray[np.uint64], steps: np.uint64 | NDArray[np.uint64]
+) -> NDArray[np.float64]:
+    """Uniform numbers in [0, 1) keyed by (env seed, step); shapes broadcast."""
+    with np.errstate(over="ignore"):
+        base = _mix(seeds ^ _POLICY_STREAM)
+        bits = _mix(base + (steps + np.uint64(1)) * _GOLDEN)
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    x = (x ^ (x >> np.uint64(30))) * _MIX_1
+    x = (x ^ (x >> np.uint64(27))) * _MIX_2
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,130 @@
+"""The parts a plugin can supply, as protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .env import EnvInfo
+from .plan import Plan
+from .policy import Policy
+from .rollout import Rollout
+
+Order = tuple[int, ...]
+"""A repair-priority order: a permutation of unit indices, most urgent first."""
+
+Arrays = Mapping[str, NDArray[Any]]
+"""State as named plain arrays: it can be written to disk and read back without running code."""
+
+
+class Collector(Protocol):
+    """Gathers transitions.
+
+    `open`, any number of `collect`, `close`; also a context manager that closes. Every wait has a
+    deadline (`plan.deadlines`). After a `CollectError` the collector can only be closed. A second
+    `open` without a `close` is an error; `close` may be called in any state and twice.
+    """
+
+    def open(self, plan: Plan) -> EnvInfo:
+        """Build and reset every environment."""
+
+    def collect(self, policy: Policy, steps: int) -> Rollout:
+        """Go on for `steps` steps of every environment from where the last call ended."""
+
+    def close(self) -> None:
+        """Release everything: processes, descriptors, shared memory."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class TrainerSetup:
+    """What a trainer needs to know before it can build its networks."""
+
+    env: EnvInfo
+    seed: int
+    device: str = "cpu"
+
+
+@dataclass(frozen=True)
+class UpdateStats:
+    """One update: how long it took and named numbers (losses, KL, gradient norm)."""
+
+    seconds: float
+    transitions: int
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+class Trainer(Protocol):
+    """Learns a policy that is conditioned on an order."""
+
+    def start(self, order: Order, inherit: Arrays | None = None) -> None:
+        """Begin a workflow: condition on `order`, take over the weights of an earlier `state()`."""
+
+    def policy(self) -> Policy:
+        """The current policy; its version rises with every update."""
+
+    def update(self, rollout: Rollout, rewards: NDArray[np.float32]) -> UpdateStats:
+        """Learn from a rollout with these shaped rewards, [T, N]."""
+
+    def state(self) -> Arrays:
+        """Everything needed to go on exactly as if never interrupted."""
+
+    def load(self, state: Arrays) -> None:
+        """Take over a `state()`."""
+
+
+@dataclass(frozen=True)
+class SearcherSetup:
+    """What a searcher needs to know before its first question."""
+
+    num_units: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the training of one order ended."""
+
+    score: float
+    """Environment reward only; NaN if training failed."""
+    compliance: float
+    compliant: bool
+    env_steps: int
+    seed: int = 0
+    values: Mapping[str, float] = field(default_factory=dict)
+
+
+class Searcher(Protocol):
+    """Decides which order to try next."""
+
+    def ask(self) -> Order:
+        """The next order to train."""
+
+    def tell(self, order: Order, outcome: Outcome) -> None:
+        """Learn how an order did; failures are data too."""
+
+    def state(self) -> Mapping[str, Any]:
+        """Everything needed to go on, as JSON values."""
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a `state()`."""
+
+
+class Reporter(Protocol):
+    """Turns a report into one file format."""
+
+    def render(self, report: Mapping[str, Any]) -> str:
+        """The report as text of this reporter's format."""

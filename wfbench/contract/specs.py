@@ -1,0 +1,144 @@
+"""Descriptors: what a plugin's hooks return.
+
+A descriptor is data. Its factory is an import path, so listing plugins imports nothing heavy and
+nothing unpicklable ever crosses to a worker. The factory is called with the options as keyword
+arguments; a trainer's with a `TrainerSetup` before them, a searcher's with a `SearcherSetup`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+API_VERSION = 1
+"""The contract this wfbench speaks."""
+
+API_FLOOR = 1
+"""The oldest contract this wfbench still serves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """What every descriptor has."""
+
+    kind: ClassVar[str]
+
+    name: str
+    """Lower-case letters, digits and hyphens; what a user types."""
+    summary: str
+    """One line for tables."""
+    api: int = API_VERSION
+    """The contract version the plugin was written for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorySpec(Spec):
+    """A descriptor of something that is built from options."""
+
+    factory: str
+    """Import path `package.module:name`."""
+    options: type[Any] | None = None
+    """A dataclass of bool, int, float or str fields, each with a default; None: no options.
+    A field's help is `field(metadata={"help": ...})`."""
+    positional: str | None = None
+    """The option that a bare value sets: with "costs", `synthetic:cyborg` means costs=cyborg."""
+    capabilities: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvSpec(FactorySpec):
+    """An environment. Capabilities: "workflow" (has a `WorkflowModel`), "true-state"."""
+
+    kind: ClassVar[str] = "env"
+
+    batched: str | None = None
+    """Import path of the batched form, called with num_envs and the options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectorSpec(FactorySpec):
+    """A collector.
+
+    Capabilities: "deterministic" (the same plan and seed give the same transition hash), "workers"
+    (has worker processes; faults in them are reported, never hung on), "restart" (can replace a
+    dead worker), "batched-only" (needs an env with a batched form).
+    """
+
+    kind: ClassVar[str] = "collector"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainerSpec(FactorySpec):
+    """A trainer."""
+
+    kind: ClassVar[str] = "trainer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearcherSpec(FactorySpec):
+    """A searcher."""
+
+    kind: ClassVar[str] = "searcher"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReporterSpec(FactorySpec):
+    """A report format. `suffix` is its file ending, with the dot."""
+
+    kind: ClassVar[str] = "reporter"
+
+    suffix: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimSpec(Spec):
+    """A documented claim that `wfbench reproduce` tests.
+
+    `measure` is an import path of a callable that takes the seed and a bool (quick) and returns
+    named numbers.
+    """
+
+    kind: ClassVar[str] = "claim"
+
+    documented: str
+    conditions: str
+    measure: str
+
+
+@dataclass(frozen=True)
+class Health:
+    """The answer of a health check."""
+
+    ok: bool
+    message: str
+    remedy: str = ""
+    """What to do about it, if not ok."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealthCheckSpec(Spec):
+    """A check of `wfbench doctor`."""
+
+    kind: ClassVar[str] = "health-check"
+
+    check: Callable[[], Health]
+    fix: Callable[[], str] | None = None
+    """Applies the safe remedy and says what it did; None: there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandSpec(Spec):
+    """An extra verb of the command line: `app` is the import path of a Typer app or function."""
+
+    kind: ClassVar[str] = "command"
+
+    app: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """What observers are told: `run_id`, and named values of what happened."""
+
+    run_id: str
+    values: Mapping[str, Any]
