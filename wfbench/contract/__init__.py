@@ -2,14 +2,18 @@
 
 A plugin author needs nothing else: write a module with functions marked `@hookimpl` that return
 descriptors (`CollectorSpec`, ...), point the entry-point group `wfbench` at it, and run
-`wfbench plugins check NAME`. This package imports nothing of wfbench, and neither torch nor numba.
+`wfbench plugins check NAME`. This package imports nothing of wfbench. Descriptors, errors and
+`hookimpl` cost nothing to import; the other names bring numpy with them when first asked for, so
+that a plugin which is only listed never pays for it.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 import pluggy
 
-from .env import BatchEnv, EnvInfo, StepArrays, WorkflowModel
 from .errors import (
     CollectError,
     DeadlineError,
@@ -19,21 +23,7 @@ from .errors import (
     WfbenchError,
     WorkerError,
 )
-from .plan import Deadlines, EnvRef, Plan, load_object, uniform_draws
-from .policy import Acts, Policy, PolicySnapshot
-from .roles import (
-    Arrays,
-    Collector,
-    Order,
-    Outcome,
-    Reporter,
-    Searcher,
-    SearcherSetup,
-    Trainer,
-    TrainerSetup,
-    UpdateStats,
-)
-from .rollout import Counters, Rollout
+from .importing import load_object
 from .specs import (
     API_FLOOR,
     API_VERSION,
@@ -51,8 +41,43 @@ from .specs import (
     TrainerSpec,
 )
 
+if TYPE_CHECKING:
+    from .env import BatchEnv, EnvInfo, StepArrays, WorkflowModel
+    from .plan import Deadlines, EnvRef, Plan, uniform_draws
+    from .policy import Acts, Policy, PolicySnapshot
+    from .roles import (
+        Arrays,
+        Collector,
+        Order,
+        Outcome,
+        Reporter,
+        Searcher,
+        SearcherSetup,
+        Trainer,
+        TrainerSetup,
+        UpdateStats,
+    )
+    from .rollout import Counters, Rollout
+
 hookimpl = pluggy.HookimplMarker("wfbench")
 """Marks a function of a plugin as the implementation of the hook of the same name."""
+
+_NEEDS_NUMPY = ("env", "plan", "policy", "roles", "rollout")
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        for module_name in _NEEDS_NUMPY:
+            module = import_module(f"{__name__}.{module_name}")
+            if hasattr(module, name):
+                globals()[name] = getattr(module, name)
+                return globals()[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 __all__ = [
     "API_FLOOR",

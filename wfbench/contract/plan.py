@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import PluginError, UsageError
+from .importing import load_object
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _POLICY_STREAM = np.uint64(0x706F6C6963790001)
-
-
-def load_object(path: str) -> Any:
-    """The object an import path `package.module:name` stands for."""
-    module_name, _, name = path.partition(":")
-    if not module_name or not name:
-        raise PluginError(f"import path {path!r} is not of the form 'package.module:name'")
-    found: Any = import_module(module_name)
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .plan import load_object
+from .importing import load_object
 
 
 class Acts(NamedTuple):
