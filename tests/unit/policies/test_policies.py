@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wfbench.contract import CollectError, UsageError
+from wfbench.policies import NetworkPolicy, RandomPolicy
+
+OBS, ACTIONS = 52, 145
+
+
+def binary_rows(count: int, distinct: int = 40, seed: int = 1) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    pool = (rng.random((distinct, OBS)) < 0.2).astype(np.uint8)
+    return pool[rng.integers(0, distinct, count)]
+
+
+def draws(count: int, seed: int = 2) -> np.ndarray:
+    return np.random.default_rng(seed).random(count)
+
+
+def untabled(policy: NetworkPolicy) -> NetworkPolicy:
+    return NetworkPolicy(policy.actor, policy.critic, condition=policy.condition, table_rows=0)
+
+
+def forward64(layers, rows: np.ndarray) -> np.ndarray:
+    for index, (weights, biases) in enumerate(layers):
+        rows = rows @ weights.astype(np.float64) + biases.astype(np.float64)
+        if index + 1 < len(layers):
+            rows = np.tanh(rows)
+    return rows
+
+
+def reference(policy: NetworkPolicy, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    rows = obs.reshape(len(obs), -1).astype(np.float64)
+    condition = np.broadcast_to(
+        policy.condition.astype(np.float64), (len(rows), len(policy.condition))
+    )
+    rows = np.concatenate([rows, condition], axis=1)
+    logits = forward64(policy.actor, rows)
+    logits -= logits.max(axis=1, keepdims=True)
+    log_probs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    return log_probs, forward64(policy.critic, rows)[:, 0]
+
+
+def same(left, right) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(left, right, strict=True))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.bool_, np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("hidden", [(64, 64), (8,), ()])
+@pytest.mark.parametrize("conditioned", [False, True])
+def test_equals_a_plain_float64_evaluation(dtype, hidden, conditioned):
+    condition = np.eye(5, dtype=np.float32).ravel() if conditioned else None
+    policy = NetworkPolicy.initial(OBS, ACTIONS, 3, hidden=hidden, condition=condition)
+    obs, u = binary_rows(300).astype(dtype), draws(300)
+    acts = policy.act(obs, u)
+    log_probs, values = reference(policy, obs)
+    rows = np.arange(300)
+    np.testing.assert_allclose(acts.log_probs, log_probs[rows, acts.actions], atol=2e-5)
+    np.testing.assert_allclose(acts.values, values, atol=2e-5)
+    cdf = np.cumsum(np.exp(log_probs), axis=1)
+    below = np.where(acts.actions > 0, cdf[rows, acts.actions - 1], 0.0)
+    assert (below <= u + 1e-5).all()
+    assert (cdf[rows, acts.actions] >= u - 1e-5).all()
+
+
+def test_actions_follow_the_distribution():
+    policy = NetworkPolicy.initial(OBS, 6, 0)
+    obs = np.repeat(binary_rows(1), 60_000, axis=0)
+    actions = policy.act(obs, draws(60_000)).actions
+    expected = np.exp(reference(policy, obs[:1])[0][0])
+    np.testing.assert_allclose(np.bincount(actions, minlength=6) / 60_000, expected, atol=0.01)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(0, 119), min_size=1, max_size=60), st.integers(0, 2**32))
+def test_a_row_is_the_same_bits_in_any_batch_with_any_table(picks, seed):
+    policy = NetworkPolicy.initial(OBS, ACTIONS, 5)
+    obs, u = binary_rows(120, distinct=90, seed=seed), draws(120, seed=seed + 1)
+    whole = policy.act(obs, u)
+    tiny = NetworkPolicy(policy.actor, policy.critic, table_rows=7)
+    for other in (policy, tiny, untabled(policy)):
+        part = other.act(obs[picks], u[picks])
+        assert same(part, [column[picks] for column in whole])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_the_table_grows_holds_each_distinct_row_once_and_changes_nothing(dtype):
+    policy = NetworkPolicy.initial(OBS, ACTIONS, 5)
+    rng = np.random.default_rng(0)
+    obs = rng.integers(0, 200, (3000, OBS)).astype(dtype)
+    obs[1500:] = obs[:1500]
+    u = draws(3000)
+    assert same(policy.act(obs, u), untabled(policy).act(obs, u))
+    assert policy.distinct_rows == 1500
+
+
+def test_a_full_table_goes_on_without_storing():
+    policy = NetworkPolicy.initial(OBS, ACTIONS, 5)
+    bounded = NetworkPolicy(policy.actor, policy.critic, table_rows=10)
+    obs, u = binary_rows(500, distinct=100), draws(500)
+    assert same(bounded.act(obs, u), policy.act(obs, u))
+    assert bounded.distinct_rows == 10
+    assert untabled(policy).distinct_rows == 0
+
+
+def test_rows_with_the_same_bits_but_other_values_are_told_apart():
+    policy = NetworkPolicy.initial(OBS, ACTIONS, 5)
+    ones = binary_rows(20, distinct=20)
+    obs = np.concatenate([ones, 2 * ones, 255 * ones])
+    u = draws(60)
+    assert same(policy.act(obs, u), untabled(policy).act(obs, u))
+    assert policy.distinct_rows == len(np.unique(obs, axis=0))
+
+
+def test_observations_of_several_dimensions():
+    policy = NetworkPolicy.initial(12, 4, 0)
+    obs = np.random.default_rng(0).random((9, 3, 4))
+    assert same(policy.act(obs, draws(9)), policy.act(obs.reshape(9, 12), draws(9)))
+
+
+def test_extreme_draws_choose_possible_actions():
+    weights = np.zeros((2, 4), dtype=np.float32)
+    biases = np.array([-200.0, 0.0, 0.0, -200.0], dtype=np.float32)
+    critic = (np.zeros((2, 1), dtype=np.float32), np.zeros(1, dtype=np.float32))
+    policy = NetworkPolicy([(weights, biases)], [critic])
+    u = np.array([0.0, np.nextafter(1.0, 0.0)])
+    assert policy.act(np.zeros((2, 2), dtype=np.uint8), u).actions.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("policy", [RandomPolicy(7, 3), NetworkPolicy.initial(OBS, 7, 1)])
+def test_a_snapshot_restores_the_same_policy(policy):
+    snapshot = policy.snapshot()
+    restored = snapshot.policy()
+    obs, u = binary_rows(50), draws(50)
+    assert restored.version == policy.version
+    assert same(restored.act(obs, u), policy.act(obs, u))
+
+
+def test_a_snapshot_keeps_condition_version_and_table_bound():
+    start = NetworkPolicy.initial(OBS, 7, 1, condition=np.ones(3, dtype=np.float32))
+    policy = NetworkPolicy(
+        start.actor, start.critic, version=9, condition=start.condition, table_rows=5
+    )
+    restored = policy.snapshot().policy()
+    assert restored.version == 9
+    obs, u = binary_rows(50), draws(50)
+    assert same(restored.act(obs, u), start.act(obs, u))
+    assert restored.distinct_rows == 5
+
+
+def test_a_policy_keeps_its_own_weights():
+    start = NetworkPolicy.initial(OBS, 7, 1)
+    weights = [(w.copy(), b.copy()) for w, b in start.actor]
+    policy = NetworkPolicy(weights, start.critic)
+    for pair in weights:
+        pair[0].fill(1)
+    obs, u = binary_rows(50), draws(50)
+    assert same(policy.act(obs, u), start.act(obs, u))
+
+
+def test_weights_that_are_not_finite_are_refused_when_acting():
+    start = NetworkPolicy.initial(OBS, 7, 1)
+    actor = [(w * np.nan, b) for w, b in start.actor]
+    with pytest.raises(CollectError, match="gives no probabilities"):
+        NetworkPolicy(actor, start.critic).act(binary_rows(3), draws(3))
+    obs = np.full((3, OBS), np.nan, dtype=np.float32)
+    with pytest.raises(CollectError, match="gives no probabilities"):
+        start.act(obs, draws(3))
+
+
+def test_misuse_is_named():
+    policy = NetworkPolicy.initial(OBS, 7, 1)
+    with pytest.raises(UsageError, match="takes 52 features but the observation has 51"):
+        policy.act(binary_rows(3)[:, :51], draws(3))
+    with pytest.raises(UsageError, match="2 draws were given for 3"):
+        policy.act(binary_rows(3), draws(2))
+    with pytest.raises(UsageError, match="layer 1 of the actor"):
+        NetworkPolicy([policy.actor[0], policy.actor[0]], policy.critic)
+    with pytest.raises(UsageError, match="the condition has 60 numbers"):
+        NetworkPolicy(policy.actor, policy.critic, condition=np.ones(60, dtype=np.float32))
+    with pytest.raises(UsageError, match="num_actions is 0"):
+        RandomPolicy(0)
+
+
+def test_random_policy_is_uniform_and_in_range():
+    policy = RandomPolicy(ACTIONS)
+    u = np.concatenate([draws(50_000), [0.0, np.nextafter(1.0, 0.0)]])
+    acts = policy.act(np.zeros((len(u), 1)), u)
+    assert acts.actions[-2:].tolist() == [0, ACTIONS - 1]
+    assert np.bincount(acts.actions, minlength=ACTIONS).min() > 250
+    np.testing.assert_allclose(acts.log_probs, -np.log(ACTIONS), rtol=1e-6)
+    assert not acts.values.any()
+
+
+def test_numba_is_loaded_only_by_a_network_that_acts():
+    code = (
+        "import sys, numpy as np\n"
+        "from wfbench.policies import NetworkPolicy, RandomPolicy\n"
+        "RandomPolicy(3).act(np.zeros((1, 2)), np.zeros(1))\n"
+        "policy = NetworkPolicy.initial(2, 3, 0)\n"
+        "assert 'numba' not in sys.modules\n"
+        "policy.act(np.zeros((1, 2)), np.zeros(1))\n"
+        "assert 'numba' in sys.modules and 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)  # noqa: S603 (our own code)

@@ -1,0 +1,12 @@
+"""Policies that any process can evaluate: plain arrays, no learning library.
+
+Imports only the contract, so collectors and trainers of any plugin may use it. Compiled code is
+loaded when a `NetworkPolicy` first acts, not before.
+"""
+
+from __future__ import annotations
+
+from .chance import RandomPolicy, restore_random
+from .network import NetworkPolicy, restore_network
+
+__all__ = ["NetworkPolicy", "RandomPolicy", "restore_network", "restore_random"]

@@ -1,0 +1,237 @@
+"""A policy given by two small networks, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.contract import Acts, CollectError, PolicySnapshot, UsageError
+
+if TYPE_CHECKING:
+    from .kernel import Table
+
+Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Weights [inputs, outputs] and biases [outputs]."""
+
+DEFAULT_TABLE_ROWS = 1 << 15
+_FIRST_TABLE_ROWS = 256
+
+
+class NetworkPolicy:
+    """Actor and critic, each a perceptron with tanh between its layers; softmax over actions.
+
+    `condition` is a constant vector appended to every observation (the code of an order). `act`
+    remembers what it computed for each distinct observation and runs the networks only on rows it
+    has not seen yet; the first `table_rows` distinct rows are remembered, 0 means none. The results
+    are the same bit for bit with any table and in any batch. Not for use by two threads at once:
+    each restores its own from the snapshot.
+    """
+
+    def __init__(
+        self,
+        actor: Sequence[Layer],
+        critic: Sequence[Layer],
+        *,
+        version: int = 0,
+        condition: NDArray[np.float32] | None = None,
+        table_rows: int = DEFAULT_TABLE_ROWS,
+    ) -> None:
+        if table_rows < 0:
+            raise UsageError(f"table_rows is {table_rows}; it must not be negative")
+        self.version = version
+        self.actor = _checked("actor", actor)
+        self.critic = _checked("critic", critic)
+        self.condition = _vector(condition)
+        self.obs_size = self.actor[0][0].shape[0] - self.condition.size
+        if self.critic[0][0].shape[0] != self.actor[0][0].shape[0]:
+            raise UsageError("actor and critic take inputs of different sizes")
+        if self.obs_size < 1:
+            raise UsageError(
+                f"the condition has {self.condition.size} numbers but the networks take only "
+                f"{self.actor[0][0].shape[0]} inputs"
+            )
+        if self.critic[-1][0].shape[1] != 1:
+            raise UsageError("the critic must have one output")
+        self.num_actions = self.actor[-1][0].shape[1]
+        self.table_rows = table_rows
+        self._networks = (
+            *_flat(self.actor, self.condition),
+            *_flat(self.critic, self.condition),
+        )
+        self._tables: dict[str, Table] = {}
+
+    @classmethod
+    def initial(
+        cls,
+        obs_size: int,
+        num_actions: int,
+        seed: int,
+        hidden: Sequence[int] = (64, 64),
+        condition: NDArray[np.float32] | None = None,
+    ) -> NetworkPolicy:
+        """Networks with random weights, uniform within 1/sqrt(inputs), from `seed`."""
+        rng = np.random.default_rng(seed)
+        inputs = obs_size + _vector(condition).size
+        return cls(
+            _random_layers(rng, (inputs, *hidden, num_actions)),
+            _random_layers(rng, (inputs, *hidden, 1)),
+            condition=condition,
+        )
+
+    @property
+    def distinct_rows(self) -> int:
+        """How many distinct observations are remembered."""
+        return sum(int(table.used[0]) for table in self._tables.values())
+
+    def act(self, obs: NDArray[Any], draws: NDArray[np.float64]) -> Acts:
+        """One action per row of `obs`: the inverse of that row's distribution at its draw."""
+        from . import kernel  # noqa: PLC0415 (numba is loaded when a network first acts)
+
+        rows = self._rows(obs)
+        count = len(rows)
+        draws = np.ascontiguousarray(draws, dtype=np.float64)
+        if draws.shape != (count,):
+            raise UsageError(f"{draws.size} draws were given for {count} observations")
+        acts = Acts(
+            np.empty(count, dtype=np.int64),
+            np.empty(count, dtype=np.float32),
+            np.empty(count, dtype=np.float32),
+        )
+        table = self._table(rows)
+        raw = rows.view(np.uint8)
+        done = 0
+        while True:
+            done = kernel.act_rows(
+                rows,
+                raw,
+                draws,
+                done,
+                table.capacity < table.max_rows,
+                *self._networks,
+                table.used,
+                table.slots,
+                table.hashes,
+                table.words,
+                table.cdf,
+                table.log_probs,
+                table.values,
+                *acts,
+            )
+            if done == count:
+                return acts
+            if done == kernel.NOT_FINITE:
+                raise CollectError(
+                    f"policy version {self.version} gives no probabilities for an observation: "
+                    "its weights or the observation are not finite; lower the learning rate "
+                    "or check the environment"
+                )
+            table.grow()
+
+    def snapshot(self) -> PolicySnapshot:
+        """This policy as plain arrays."""
+        arrays: dict[str, NDArray[Any]] = {
+            "condition": self.condition,
+            "table_rows": np.array([self.table_rows], dtype=np.int64),
+        }
+        for name, layers in (("actor", self.actor), ("critic", self.critic)):
+            for index, (weights, biases) in enumerate(layers):
+                arrays[f"{name}.{index}.weights"] = weights
+                arrays[f"{name}.{index}.biases"] = biases
+        return PolicySnapshot("wfbench.policies:restore_network", self.version, arrays)
+
+    def _rows(self, obs: NDArray[Any]) -> NDArray[Any]:
+        rows = obs.reshape(len(obs), -1)
+        if rows.shape[1] != self.obs_size:
+            raise UsageError(
+                f"the policy takes {self.obs_size} features but the observation has {rows.shape[1]}"
+            )
+        if rows.dtype == np.bool_:
+            rows = rows.view(np.uint8)
+        # Two element types cover every observation and keep the compiled code to two versions.
+        dtype = np.uint8 if rows.dtype == np.uint8 else np.float32
+        return np.ascontiguousarray(rows, dtype=dtype)
+
+    def _table(self, rows: NDArray[Any]) -> Table:
+        from .kernel import Table  # noqa: PLC0415 (as in act)
+
+        kind = rows.dtype.str
+        if kind not in self._tables:
+            row_bytes = self.obs_size * rows.itemsize
+            self._tables[kind] = Table(
+                row_bytes, self.num_actions, self.table_rows, _FIRST_TABLE_ROWS
+            )
+        return self._tables[kind]
+
+
+def restore_network(snapshot: PolicySnapshot) -> NetworkPolicy:
+    """The `NetworkPolicy` that `snapshot` was taken of, with an empty table."""
+    arrays = snapshot.arrays
+    return NetworkPolicy(
+        list(_named_layers("actor", arrays)),
+        list(_named_layers("critic", arrays)),
+        version=snapshot.version,
+        condition=arrays["condition"],
+        table_rows=int(arrays["table_rows"][0]),
+    )
+
+
+def _named_layers(name: str, arrays: Mapping[str, NDArray[Any]]) -> Iterator[Layer]:
+    index = 0
+    while f"{name}.{index}.weights" in arrays:
+        yield arrays[f"{name}.{index}.weights"], arrays[f"{name}.{index}.biases"]
+        index += 1
+
+
+def _vector(condition: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    if condition is None:
+        return np.zeros(0, dtype=np.float32)
+    return np.array(condition, dtype=np.float32).reshape(-1)
+
+
+def _checked(name: str, layers: Sequence[Layer]) -> list[Layer]:
+    """Own copies of the layers, so that a learner may go on changing its arrays."""
+    if not layers:
+        raise UsageError(f"the {name} has no layers")
+    copies = [
+        (np.array(weights, dtype=np.float32), np.array(biases, dtype=np.float32))
+        for weights, biases in layers
+    ]
+    width = copies[0][0].shape[0]
+    for index, (weights, biases) in enumerate(copies):
+        if weights.ndim != 2 or weights.shape[0] != width or biases.shape != weights.shape[1:]:
+            raise UsageError(
+                f"layer {index} of the {name} has weights {weights.shape} and biases "
+                f"{biases.shape}; it takes {width} inputs"
+            )
+        width = weights.shape[1]
+    return copies
+
+
+def _random_layers(rng: np.random.Generator, sizes: Sequence[int]) -> list[Layer]:
+    layers = []
+    for inputs, outputs in pairwise(sizes):
+        bound = inputs**-0.5
+        layers.append(
+            (
+                rng.uniform(-bound, bound, (inputs, outputs)).astype(np.float32),
+                rng.uniform(-bound, bound, outputs).astype(np.float32),
+            )
+        )
+    return layers
+
+
+def _flat(
+    layers: Sequence[Layer], condition: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The layers as the compiled code takes them, the condition merged into the first biases."""
+    (weights, biases), *rest = layers
+    obs_size = weights.shape[0] - condition.size
+    constant = condition.astype(np.float64) @ weights[obs_size:].astype(np.float64)
+    merged = [(weights[:obs_size], (biases + constant).astype(np.float32)), *rest]
+    flat = np.concatenate([part.reshape(-1) for layer in merged for part in layer])
+    sizes = [obs_size, *(layer[0].shape[1] for layer in merged)]
+    return np.ascontiguousarray(flat, dtype=np.float32), np.array(sizes, dtype=np.int64)
