@@ -27,6 +27,8 @@ class Counters:
     messages: int = 0
     bytes_moved: int = 0
     restarts: int = 0
+    dropped: int = 0
+    """Stretches an asynchronous collector threw away because they were too stale to deliver."""
     lag: tuple[int, ...] = ()
     """Updates between the policy that acted and the newest one, per column; empty means all 0."""
 

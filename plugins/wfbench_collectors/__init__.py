@@ -1,0 +1,1 @@
+"""Bundled collectors: sequential, pipe, shm, async and vector."""

@@ -1,0 +1,75 @@
+"""The states every collector goes through, so that misuse is one clear line."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from wfbench.contract import CollectError, EnvInfo, Plan, Policy, Rollout, UsageError
+
+
+class Lifecycle:
+    """`open`, any number of `collect`, `close`; and again, if wished.
+
+    A failed `open` has already released everything. After a failed `collect` nothing but `close` is
+    accepted, because what the environments did since the last good rollout is not known.
+    """
+
+    name = "collector"
+
+    def __init__(self) -> None:
+        self._plan: Plan | None = None
+        self._info: EnvInfo | None = None
+        self._failure: str | None = None
+
+    def open(self, plan: Plan) -> EnvInfo:
+        """Build and reset every environment."""
+        if self._plan is not None:
+            raise UsageError(f"{self.name} is already open; close it before it is opened again")
+        self._plan = plan
+        try:
+            self._info = self._open(plan)
+        except BaseException:
+            self.close()
+            raise
+        return self._info
+
+    def collect(self, policy: Policy, steps: int) -> Rollout:
+        """Go on for `steps` steps of every environment from where the last call ended."""
+        if self._plan is None or self._info is None:
+            raise UsageError(f"{self.name} is not open; open it with a plan before it collects")
+        if self._failure is not None:
+            raise CollectError(f"{self.name} failed before and can only be closed: {self._failure}")
+        if steps < 1:
+            raise UsageError(f"steps is {steps}; it must be at least 1")
+        try:
+            return self._collect(self._plan, self._info, policy, steps)
+        except BaseException as error:
+            self._failure = str(error).partition("\n")[0] or type(error).__name__
+            raise
+
+    def close(self) -> None:
+        """Release everything; safe in any state and twice."""
+        plan, self._plan, self._info, self._failure = self._plan, None, None, None
+        if plan is not None:
+            self._close(plan)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _open(self, plan: Plan) -> EnvInfo:
+        raise NotImplementedError
+
+    def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:
+        raise NotImplementedError
+
+    def _close(self, plan: Plan) -> None:
+        raise NotImplementedError
