@@ -1,0 +1,1 @@
+"""Bundled environment whose costs and faults are options: for benchmarks and fault tests."""
