@@ -1,0 +1,118 @@
+"""The `wfbench` command: options before the verb, and how every command ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from wfbench.cli.lazy import VerbGroup
+from wfbench.cli.session import session
+from wfbench.contract import WfbenchError
+from wfbench.report.console import fail, print_json
+
+INTERRUPTED = 130
+BUG = 70
+"""Something wfbench does not handle; never one of the codes that say what was measured."""
+
+app = typer.Typer(
+    cls=VerbGroup,
+    rich_markup_mode=None,
+    help="Benchmarks for workflow-conditioned reinforcement learning.",
+    epilog=(
+        "Exit codes: 0 ok, 1 regression, 2 usage, 3 a trial failed or hung, 4 inconclusive, "
+        "5 not comparable or no baseline, 6 plugin error, 70 a bug, 130 interrupted."
+    ),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    *,
+    plugins_dir: Annotated[
+        list[Path] | None,
+        typer.Option(
+            is_eager=True,
+            metavar="DIR",
+            envvar="WFBENCH_PLUGINS_DIR",
+            help="Also load the plugins (files and packages) of this directory. Repeatable.",
+        ),
+    ] = None,
+    no_plugins: Annotated[
+        bool, typer.Option("--no-plugins", is_eager=True, help="Load only our own plugins.")
+    ] = False,
+    strict_plugins: Annotated[
+        bool,
+        typer.Option("--strict-plugins", is_eager=True, help="A broken plugin is an error."),
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Answer in JSON, whatever the verb.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of handled errors too.")
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the versions that matter and exit.")
+    ] = False,
+) -> None:
+    """Benchmarks for workflow-conditioned reinforcement learning."""
+    del plugins_dir, no_plugins, strict_plugins, debug  # read by `session` and `main`
+    if version:
+        from wfbench.cli.version import show_versions  # noqa: PLC0415 - rarely needed
+
+        show_versions(session(ctx), json=json)
+    elif ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _invoke(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    return code
+
+
+def _invoke(args: list[str]) -> int:
+    try:
+        command: TyperGroup = typer.main.get_command(app)  # type: ignore[assignment]
+        result: Any = command.main(args=args, prog_name="wfbench", standalone_mode=False)
+    except WfbenchError as error:
+        if "--debug" in args or os.environ.get("WFBENCH_TRACEBACK", "") not in {"", "0"}:
+            sys.stderr.write("".join(traceback.format_exception(error)))
+            sys.stderr.write(getattr(error, "traceback", ""))
+        return _end(args, str(error), error.exit_code)
+    except typer.TyperException as error:
+        ctx = getattr(error, "ctx", None)
+        hint = f" (see `{ctx.command_path} --help`)" if ctx is not None else ""
+        return _end(args, f"{error.format_message()}{hint}", 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _end(args, "interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        raise
+    except Exception:  # noqa: BLE001 - a bug keeps its traceback, but has its own exit code
+        traceback.print_exc()
+        return BUG
+    if result == INTERRUPTED:
+        return _end(args, "interrupted", INTERRUPTED)
+    return result if isinstance(result, int) else 0
+
+
+def _end(args: list[str], line: str, code: int) -> int:
+    one_line = " ".join(line.split())
+    if "--json" in args:
+        print_json("error/1", {"error": one_line, "exit_code": code})
+    fail(one_line)
+    return code

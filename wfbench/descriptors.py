@@ -1,0 +1,56 @@
+"""Is a descriptor what its hook promises? Judged before anything of a plugin is registered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from wfbench.contract import API_FLOOR, API_VERSION, FactorySpec, Spec
+from wfbench.options import declared_options
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_PATH_FIELDS = ("factory", "batched", "measure", "app")
+RESERVED = frozenset({"all", "none"})
+"""Words that mean something else where a plugin's name is expected."""
+
+
+class DescriptorError(Exception):
+    """What a hook returned is not what the hook promises."""
+
+
+def checked_specs(hook: str, expected: type[Spec], returned: object) -> list[Spec]:
+    """The descriptors a registration hook returned; DescriptorError says what is wrong."""
+    if isinstance(returned, (str, Spec)) or not isinstance(returned, Iterable):
+        kind = type(returned).__name__
+        raise DescriptorError(f"{hook} returned {kind}, not a list of {expected.__name__}")
+    specs = []
+    for item in returned:
+        if not isinstance(item, expected):
+            kind = type(item).__name__
+            raise DescriptorError(f"{hook} returned a {kind}, not a {expected.__name__}")
+        _check(hook, item)
+        specs.append(item)
+    return specs
+
+
+def _check(hook: str, spec: Any) -> None:
+    where = f"{hook}: {spec.kind} {spec.name!r}"
+    if not isinstance(spec.api, int) or not API_FLOOR <= spec.api <= API_VERSION:
+        raise DescriptorError(
+            f"{where} speaks API {spec.api}; this wfbench serves {API_FLOOR} to {API_VERSION}"
+        )
+    if not isinstance(spec.name, str) or not _NAME.fullmatch(spec.name) or spec.name in RESERVED:
+        raise DescriptorError(f"{where}: a name is lower-case letters, digits and hyphens")
+    if not isinstance(spec.summary, str) or not spec.summary.strip() or "\n" in spec.summary:
+        raise DescriptorError(f"{where}: the summary must be one line")
+    for name in _PATH_FIELDS:
+        path = getattr(spec, name, None)
+        if path is not None and not (isinstance(path, str) and _IMPORT_PATH.fullmatch(path)):
+            raise DescriptorError(f"{where}: {name} {path!r} is not 'package.module:name'")
+    if isinstance(spec, FactorySpec):
+        try:
+            declared_options(spec)
+        except (ValueError, NameError, TypeError) as error:
+            raise DescriptorError(f"{where}: {error}") from error

@@ -1,0 +1,292 @@
+"""The hooks a plugin may implement.
+
+A plugin is a module with functions of these names marked `@hookimpl`; the entry-point group
+`wfbench`, or `--plugins-dir`, leads to it. Each docstring below holds one complete plugin.
+Registration hooks return descriptors; observers are told what happened, outside timed spans, and
+what they raise is logged, never passed on. An implementation may leave out arguments it ignores.
+"""
+
+# mypy: disable-error-code="empty-body"
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pluggy
+
+from wfbench.contract import (
+    ClaimSpec,
+    CollectorSpec,
+    CommandSpec,
+    EnvSpec,
+    Event,
+    HealthCheckSpec,
+    ReporterSpec,
+    SearcherSpec,
+    Spec,
+    TrainerSpec,
+)
+
+hookspec = pluggy.HookspecMarker("wfbench")
+
+
+@hookspec
+def wfbench_envs() -> Iterable[EnvSpec]:
+    """Environments to collect from.
+
+    For example::
+
+        from wfbench.contract import EnvSpec, hookimpl
+
+        @hookimpl
+        def wfbench_envs():
+            return [
+                EnvSpec(
+                    name="pole",
+                    summary="Balance a pole; for throughput only",
+                    factory="gymnasium.envs.classic_control:CartPoleEnv",
+                )
+            ]
+    """
+
+
+@hookspec
+def wfbench_collectors() -> Iterable[CollectorSpec]:
+    """Ways of gathering transitions.
+
+    For example::
+
+        from wfbench.contract import CollectorSpec, hookimpl
+
+        @hookimpl
+        def wfbench_collectors():
+            return [
+                CollectorSpec(
+                    name="reference",
+                    summary="The sequential collector under another name",
+                    factory="wfbench_collectors.sequential:SequentialCollector",
+                    capabilities=frozenset({"deterministic"}),
+                )
+            ]
+    """
+
+
+@hookspec
+def wfbench_trainers() -> Iterable[TrainerSpec]:
+    """Ways of learning from rollouts.
+
+    For example::
+
+        from wfbench.contract import TrainerSpec, UpdateStats, hookimpl
+        from wfbench.policies import RandomPolicy
+
+        class Idle:
+            def __init__(self, setup):
+                self.num_actions, self.updates = setup.env.num_actions, 0
+
+            def start(self, order, inherit=None):
+                self.updates = 0
+
+            def policy(self):
+                return RandomPolicy(self.num_actions, version=self.updates)
+
+            def update(self, rollout, rewards):
+                self.updates += 1
+                return UpdateStats(seconds=0.0, transitions=rollout.transitions)
+
+            def state(self):
+                import numpy as np
+                return {"updates": np.array(self.updates)}
+
+            def load(self, state):
+                self.updates = int(state["updates"])
+
+        @hookimpl
+        def wfbench_trainers():
+            return [TrainerSpec(name="idle", summary="Never learns", factory=f"{__name__}:Idle")]
+    """
+
+
+@hookspec
+def wfbench_searchers() -> Iterable[SearcherSpec]:
+    """Ways of choosing the next order to train.
+
+    For example::
+
+        from wfbench.contract import SearcherSpec, hookimpl
+
+        class Rotate:
+            def __init__(self, setup):
+                self.num_units, self.asked = setup.num_units, 0
+
+            def ask(self):
+                return tuple((self.asked + unit) % self.num_units for unit in range(self.num_units))
+
+            def tell(self, order, outcome):
+                self.asked += 1
+
+            def state(self):
+                return {"asked": self.asked}
+
+            def load(self, state):
+                self.asked = state["asked"]
+
+        @hookimpl
+        def wfbench_searchers():
+            return [SearcherSpec(name="rotate", summary="In turn", factory=f"{__name__}:Rotate")]
+    """
+
+
+@hookspec
+def wfbench_reporters() -> Iterable[ReporterSpec]:
+    """Formats that a report can be written in.
+
+    For example::
+
+        from wfbench.contract import ReporterSpec, hookimpl
+
+        class Lines:
+            def render(self, report):
+                return "; ".join(f"{key}: {report[key]}" for key in sorted(report))
+
+        @hookimpl
+        def wfbench_reporters():
+            return [
+                ReporterSpec(
+                    name="lines", summary="Key: value", factory=f"{__name__}:Lines", suffix=".txt"
+                )
+            ]
+    """
+
+
+@hookspec
+def wfbench_claims() -> Iterable[ClaimSpec]:
+    """Documented claims that `wfbench reproduce` tests.
+
+    For example::
+
+        from wfbench.contract import ClaimSpec, hookimpl
+
+        def measure(seed, quick):
+            return {"transitions": 200.0 * 100.0}
+
+        @hookimpl
+        def wfbench_claims():
+            return [
+                ClaimSpec(
+                    name="batch-size",
+                    summary="Transitions in one update",
+                    documented="20,000",
+                    conditions="200 envs, 100 steps",
+                    measure=f"{__name__}:measure",
+                )
+            ]
+    """
+
+
+@hookspec
+def wfbench_health_checks() -> Iterable[HealthCheckSpec]:
+    """Checks that `wfbench doctor` runs.
+
+    For example::
+
+        import os
+        from wfbench.contract import Health, HealthCheckSpec, hookimpl
+
+        def check_home():
+            ok = os.access(os.path.expanduser("~"), os.W_OK)
+            return Health(ok, "the home directory", remedy="make it writable")
+
+        @hookimpl
+        def wfbench_health_checks():
+            return [HealthCheckSpec(name="home", summary="A place for caches", check=check_home)]
+    """
+
+
+@hookspec
+def wfbench_commands() -> Iterable[CommandSpec]:
+    """Verbs to add to the command line.
+
+    For example::
+
+        from wfbench.contract import CommandSpec, hookimpl
+
+        def hello(name: str = "world") -> None:
+            print(f"hello {name}")
+
+        @hookimpl
+        def wfbench_commands():
+            return [CommandSpec(name="hello", summary="Say hello", app=f"{__name__}:hello")]
+    """
+
+
+@hookspec
+def wfbench_run_started(event: Event) -> None:
+    """A run has begun; `event.values` holds its configuration.
+
+    For example::
+
+        import sys
+        from wfbench.contract import hookimpl
+
+        @hookimpl
+        def wfbench_run_started(event):
+            print(f"{event.run_id} started", file=sys.stderr)
+    """
+
+
+@hookspec
+def wfbench_update_finished(event: Event) -> None:
+    """The trainer has learned from one more rollout.
+
+    For example::
+
+        import sys
+        from wfbench.contract import hookimpl
+
+        @hookimpl
+        def wfbench_update_finished(event):
+            print(f"{event.run_id}: {dict(event.values)}", file=sys.stderr)
+    """
+
+
+@hookspec
+def wfbench_workflow_finished(event: Event) -> None:
+    """The training of one order has ended, well or not.
+
+    For example::
+
+        import sys
+        from wfbench.contract import hookimpl
+
+        @hookimpl
+        def wfbench_workflow_finished(event):
+            print(f"{event.run_id}: {event.values.get('order')}", file=sys.stderr)
+    """
+
+
+@hookspec
+def wfbench_run_finished(event: Event) -> None:
+    """A run has ended; told also when it failed or was interrupted.
+
+    For example::
+
+        import sys
+        from wfbench.contract import hookimpl
+
+        @hookimpl
+        def wfbench_run_finished(event):
+            print(f"{event.run_id} ended", file=sys.stderr)
+    """
+
+
+REGISTRATION: dict[str, type[Spec]] = {
+    "wfbench_envs": EnvSpec,
+    "wfbench_collectors": CollectorSpec,
+    "wfbench_trainers": TrainerSpec,
+    "wfbench_searchers": SearcherSpec,
+    "wfbench_reporters": ReporterSpec,
+    "wfbench_claims": ClaimSpec,
+    "wfbench_health_checks": HealthCheckSpec,
+    "wfbench_commands": CommandSpec,
+}
+"""The hooks that return descriptors, and of which type."""

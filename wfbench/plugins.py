@@ -1,0 +1,214 @@
+"""The plugin host: loads every plugin in isolation and answers what is on offer.
+
+A plugin is tried out on a manager of its own first. Only one that imports, matches the hooks and
+returns sound descriptors is registered; any other is listed as broken and leaves no trace.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pluggy
+
+from wfbench import hookspecs
+from wfbench.contract import Event, PluginError, Spec, UsageError
+from wfbench.descriptors import DescriptorError, checked_specs
+from wfbench.discovery import Candidate, Source, in_directories, installed
+
+log = logging.getLogger(__name__)
+
+_NOT_THE_PLUGIN = (
+    "<",
+    *(str(Path(str(module.__file__)).parent) for module in (hookspecs, pluggy, importlib)),
+)
+"""Beginnings of the files that take part in loading a plugin without being the plugin."""
+
+
+@dataclass(frozen=True)
+class PluginSettings:
+    """Which plugins to load. Ours are loaded unless blocked by name."""
+
+    directories: tuple[Path, ...] = ()
+    external: bool = True
+    """Load plugins that are not ours."""
+    only: frozenset[str] | None = None
+    """Of those that are not ours, load only these; None: all."""
+    blocked: frozenset[str] = frozenset()
+    reserved_commands: frozenset[str] = frozenset()
+    """Verbs of the command line itself, which no plugin may replace."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A descriptor on offer and the plugin it comes from."""
+
+    spec: Spec
+    source: Source
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A plugin that cannot be used, and why."""
+
+    source: Source
+    cause: str
+    names: frozenset[str]
+    """What a user may select that would have come from it."""
+    trace: str = ""
+
+
+class PluginHost:
+    """What the loaded plugins offer. Build it with `load_plugins`."""
+
+    def __init__(self, reserved_commands: frozenset[str] = frozenset()) -> None:
+        self._reserved = {("command", name) for name in reserved_commands}
+        self.loaded: list[Source] = []
+        self.broken: list[Broken] = []
+        self.blocked: list[Source] = []
+        self._offers: dict[tuple[str, str], Offer] = {}
+        self._manager = _manager()
+        if log.isEnabledFor(logging.DEBUG):
+            self._manager.add_hookcall_monitoring(_before_call, _after_call)
+
+    def offers(self, kind: str | None = None) -> list[Offer]:
+        """What is on offer, of one kind or of all, by kind and name."""
+        return [o for key, o in sorted(self._offers.items()) if kind is None or key[0] == kind]
+
+    def find(self, kind: str, name: str) -> Offer:
+        """The offer a user selected; PluginError if its plugin is broken."""
+        if (kind, name) in self._offers:
+            return self._offers[kind, name]
+        return self._refuse(kind, name, self.offers(kind))
+
+    def named(self, name: str) -> list[Offer]:
+        """Every offer of this name, or of the plugin of this name; the errors of `find`."""
+        found = [offer for offer in self.offers() if offer.spec.name == name]
+        found = found or [offer for offer in self.offers() if offer.source.plugin == name]
+        return found or self._refuse("plugin", name, self.offers())
+
+    def notify(self, hook: str, event: Event) -> None:
+        """Tell every observer; what one raises is logged and keeps no other from being told."""
+        plugins = self._manager.get_plugins()
+        for plugin in plugins:
+            call = self._manager.subset_hook_caller(hook, plugins - {plugin})
+            try:
+                call(event=event)
+            except Exception:
+                name = self._manager.get_name(plugin)
+                log.warning("plugin %s failed in %s", name, hook, exc_info=True)
+
+    def add(self, candidate: Candidate) -> None:
+        """Load one plugin, or list it as broken."""
+        source = candidate.source
+        names = set(source.names)
+        try:
+            plugin = candidate.load()
+            offers = [Offer(spec, source) for spec in _tried_out(plugin, source.plugin, names)]
+            self._refuse_duplicates(offers)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - not even SystemExit may get out of a plugin
+            trace = "".join(traceback.format_exception(error))
+            self.broken.append(Broken(source, _cause(error), frozenset(names), trace))
+            log.debug("broken: %s (%s): %s", source.plugin, source, error)
+            return
+        self._manager.register(plugin, name=f"{source.plugin} ({source})")
+        self.loaded.append(source)
+        self._offers |= {(offer.spec.kind, offer.spec.name): offer for offer in offers}
+        log.debug("loaded: %s (%s)", source.plugin, source)
+
+    def _refuse(self, kind: str, name: str, offers: list[Offer]) -> NoReturn:
+        for broken in self.broken:
+            if name in broken.names:
+                raise PluginError(f"plugin {name!r} ({broken.source}) is broken: {broken.cause}")
+        if any(name in source.names for source in self.blocked):
+            raise UsageError(f"plugin {name!r} is blocked; see `wfbench plugins list`")
+        choices = ", ".join(sorted({offer.spec.name for offer in offers})) or "none is installed"
+        hint = "; some plugins are broken, see `wfbench plugins list`" if self.broken else ""
+        raise UsageError(f"there is no {kind} {name!r}; choose from: {choices}{hint}")
+
+    def _refuse_duplicates(self, offers: list[Offer]) -> None:
+        seen = dict(self._offers)
+        for offer in offers:
+            spec = offer.spec
+            if (spec.kind, spec.name) in self._reserved:
+                raise PluginError(f"{spec.name!r} is a command of wfbench itself")
+            if (spec.kind, spec.name) in seen:
+                other = seen[spec.kind, spec.name].source
+                raise PluginError(
+                    f"{spec.kind} {spec.name!r} is already provided by {other.plugin} ({other})"
+                )
+            seen[spec.kind, spec.name] = offer
+
+
+def load_plugins(settings: PluginSettings) -> PluginHost:
+    """Every plugin the settings ask for; one that is broken is listed as such."""
+    host = PluginHost(settings.reserved_commands)
+    unseen = set(settings.only or ())
+    for candidate in _candidates(settings):
+        source = candidate.source
+        unseen -= source.names
+        chosen = settings.only is None or settings.only & source.names
+        if settings.blocked & source.names or not (source.bundled or chosen):
+            host.blocked.append(source)
+        else:
+            host.add(candidate)
+    for name in sorted(unseen):
+        missing = Source(name, "", "", "not installed")
+        host.broken.append(Broken(missing, "it is to be loaded, but not installed", missing.names))
+    return host
+
+
+def _candidates(settings: PluginSettings) -> Iterator[Candidate]:
+    found = installed()
+    yield from found if settings.external else (c for c in found if c.source.bundled)
+    yield from in_directories(settings.directories)
+
+
+def _manager() -> pluggy.PluginManager:
+    manager = pluggy.PluginManager("wfbench")
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def _tried_out(plugin: Any, name: str, names: set[str]) -> list[Spec]:
+    """The descriptors of a plugin, from a manager that nothing else is registered with."""
+    trial = _manager()
+    trial.register(plugin, name=name)
+    trial.check_pending()
+    hooks = [caller.name for caller in trial.get_hookcallers(plugin) or ()]
+    if not hooks:
+        raise PluginError("it implements no hook; mark its functions with @hookimpl")
+    specs = []
+    for hook in hooks:
+        if hook in hookspecs.REGISTRATION:
+            for returned in getattr(trial.hook, hook)():
+                found = checked_specs(hook, hookspecs.REGISTRATION[hook], returned)
+                names |= {spec.name for spec in found}
+                specs += found
+    return specs
+
+
+def _cause(error: BaseException) -> str:
+    """One line: what went wrong, and on which line of the plugin."""
+    text = " ".join(str(error).split()) or "no message"
+    if not isinstance(error, (PluginError, DescriptorError)):
+        text = f"{type(error).__name__}: {text}"
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith(_NOT_THE_PLUGIN)]
+    return f"{text} ({own[-1].filename}, line {own[-1].lineno})" if own else text
+
+
+def _before_call(hook: str, impls: Any, kwargs: Any) -> None:
+    log.debug("call %s(%s) of %s", hook, ", ".join(kwargs), [i.plugin_name for i in impls])
+
+
+def _after_call(outcome: Any, hook: str, _impls: Any, _kwargs: Any) -> None:
+    result = "raised" if outcome.exception is not None else "returned"
+    log.debug("%s %s", hook, result)
