@@ -40,11 +40,11 @@ class Choice:
     def label(self) -> str:
         """The selector that gives this choice: the name and what differs from the defaults."""
         changed = [
-            f"{option.name}={values.to_text(self.options[option.name])}"
+            (option.name, values.to_text(self.options[option.name]))
             for option in declared_options(self.spec)
             if self.options[option.name] != option.default
         ]
-        return f"{self.spec.name}:{','.join(changed)}" if changed else self.spec.name
+        return format_selector(self.spec.name, changed)
 
     def build(self, *arguments: Any) -> Any:
         """What the plugin's factory makes of the arguments and the options."""
@@ -72,6 +72,12 @@ def parse_selector(text: str) -> tuple[str, list[tuple[str | None, str]]]:
     return name, [(key, value) if equals else (None, key) for key, equals, value in split]
 
 
+def format_selector(name: str, parts: Iterable[tuple[str | None, str]]) -> str:
+    """The selector of these parts: the inverse of `parse_selector`."""
+    texts = [value if key is None else f"{key}={value}" for key, value in parts]
+    return f"{name}:{','.join(texts)}" if texts else name
+
+
 def parse_options(settings: Iterable[str]) -> dict[str, dict[str, Any]]:
     """What `-o NAME.KEY=VALUE` settings give to each plugin; a later one wins."""
     options: dict[str, dict[str, Any]] = {}
@@ -88,18 +94,19 @@ def select(
     host: PluginHost,
     wanted: Mapping[str, Sequence[str]],
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    shared: Mapping[str, Any] | None = None,
+    shared: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, tuple[Choice, ...]]:
     """The choices for selectors by kind.
 
-    `options` are by plugin name, and each must belong to a selected plugin. A value of `shared`
-    goes to every selected plugin that declares an option of that name and was not given its own.
+    `options` are by plugin name, and each must belong to a selected plugin. `shared` values are by
+    kind: each goes to the selected plugins of the kind that declare an option of that name and
+    were not given their own.
     """
     options, shared = options or {}, shared or {}
     chosen: dict[str, tuple[Choice, ...]] = {}
     for kind, selectors in wanted.items():
         chosen[kind] = tuple(
-            _choice(host, kind, selector, options, shared)
+            _choice(host, kind, selector, options, shared.get(kind, {}))
             for selector in _expanded(host, kind, selectors)
         )
         _refuse_repeats(kind, chosen[kind])

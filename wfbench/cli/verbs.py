@@ -7,5 +7,8 @@ file is imported only when the verb is used, so help and completion stay fast wh
 from __future__ import annotations
 
 VERBS: dict[str, tuple[str, str]] = {
+    "run": ("wfbench.cli.run:app", "Search for the best order and the policy that follows it."),
+    "config": ("wfbench.cli.config:app", "Print the run configuration and what changed it."),
     "plugins": ("wfbench.cli.plugins:app", "List, inspect, check and create plugins."),
+    "doctor": ("wfbench.cli.doctor:app", "Check this machine and mend what is safe to mend."),
 }

@@ -27,6 +27,7 @@ from .importing import load_object
 from .specs import (
     API_FLOOR,
     API_VERSION,
+    OWNER_VARIABLE,
     ClaimSpec,
     CollectorSpec,
     CommandSpec,
@@ -82,6 +83,7 @@ def __dir__() -> list[str]:
 __all__ = [
     "API_FLOOR",
     "API_VERSION",
+    "OWNER_VARIABLE",
     "Acts",
     "Arrays",
     "BatchEnv",

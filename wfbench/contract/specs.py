@@ -18,6 +18,11 @@ API_FLOOR = 1
 """The oldest contract this wfbench still serves."""
 
 
+OWNER_VARIABLE = "WFBENCH_OWNER"
+"""Environment variable of a worker process: the pid it works for. `wfbench doctor` ends workers
+whose owner is dead, and removes `/dev/shm/wfbench_<pid>_*` of an owner that is."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spec:
     """What every descriptor has."""
