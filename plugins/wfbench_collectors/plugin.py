@@ -47,6 +47,6 @@ def wfbench_collectors() -> list[CollectorSpec]:
             factory="wfbench_collectors.vector:VectorCollector",
             options=VectorOptions,
             positional="threads",
-            capabilities=frozenset({"deterministic", "batched-only"}),
+            capabilities=frozenset({"deterministic"}),
         ),
     ]

@@ -12,10 +12,10 @@ from wfbench.contract import (
     Plan,
     Policy,
     Rollout,
-    uniform_draws,
 )
 
 from .buffer import RolloutBuffer, checked_acts
+from .draws import draw_rows
 from .lifecycle import Lifecycle
 from .phases import Phases
 from .scalar import IN_PROCESS_FAULTS, ScalarSlice
@@ -76,12 +76,11 @@ class SequentialCollector(Lifecycle):
         phases: Phases,
     ) -> None:
         envs, here = self._envs, slice(column, column + 1)
-        numbers = np.arange(self._first_step, self._first_step + buffer.steps, dtype=np.uint64)
-        draws = uniform_draws(self._seeds[here], numbers)
-        for step in range(buffer.steps):
+        draws = draw_rows(self._seeds[here], self._first_step, buffer.steps)
+        for step, draw in enumerate(draws):
             asked = perf_counter()
             acts = checked_acts(
-                policy.act(buffer.obs[step, here], draws[step : step + 1]),
+                policy.act(buffer.obs[step, here], draw),
                 1,
                 envs.info.num_actions,
                 check=plan.check,

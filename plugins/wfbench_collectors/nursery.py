@@ -1,0 +1,192 @@
+"""The process that is the parent of all workers of one collector.
+
+It imports what workers need once and forks them, so that hundreds start in a moment, or starts a
+fresh interpreter for each. It reaps them and reports how they ended. It has no other thread and no
+other work, so when its own collector is gone (the end of the control stream, whatever the reason)
+it kills every worker at once, even one that is busy in an environment. Should the nursery itself be
+killed, the kernel kills its workers (Linux), or they end when they next listen (elsewhere).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from time import monotonic, sleep
+
+COMMAND = struct.Struct("<Bii")
+"""Command, worker index, signal number. A SPAWN carries the worker's socket with it."""
+SPAWN, SIGNAL, BYE = 1, 2, 3
+
+REPORT = struct.Struct("<Biii")
+"""Event, worker index, pid, exit code as `os.waitstatus_to_exitcode` gives it."""
+READY, EXITED = 1, 2
+
+_PR_SET_PDEATHSIG = 1
+_ORPHAN_GRACE = 2.0
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run a nursery that was started as its own program."""
+    descriptor, parent, method, preload = json.loads(arguments[0])
+    run(socket.socket(fileno=descriptor), parent, fresh=method == "spawn", preload=preload)
+
+
+def run(control: socket.socket, parent: int, *, fresh: bool, preload: Sequence[str]) -> None:
+    """Serve commands until the collector says goodbye or is gone; never returns."""
+    try:
+        _settle()
+        _preload(control, preload)
+        nursery = _Nursery(control, fresh=fresh)
+        if not nursery.serve():
+            _reap_after(parent)
+    finally:
+        if os.getpgrp() == os.getpid():
+            # Whatever an environment started and left behind is in this group too.
+            os.killpg(0, signal.SIGKILL)
+        os._exit(0)
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when its parent dies, where it can."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _settle() -> None:
+    """Leave the terminal to the collector: its Ctrl-C is not ours, nor is its standard output."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGIO):
+        signal.signal(number, signal.SIG_DFL)
+    if os.getpgrp() != os.getpid():
+        os.setpgid(0, 0)
+    os.dup2(2, 1)
+
+
+def _preload(control: socket.socket, modules: Sequence[str]) -> None:
+    """Import modules; the end of the control stream ends even an import that never returns.
+
+    Nothing is sent to a nursery that has not reported ready, so the only thing that can happen on
+    the control stream before is its end, and a signal's default action needs no interpreter.
+    """
+    fcntl.fcntl(control, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(control, fcntl.F_GETFL)
+    fcntl.fcntl(control, fcntl.F_SETFL, flags | os.O_ASYNC)
+    for module in modules:
+        # A worker imports it again and reports what is wrong with it.
+        with suppress(Exception, SystemExit):
+            import_module(module)
+    fcntl.fcntl(control, fcntl.F_SETFL, flags)
+    gc.collect()
+    gc.freeze()
+    with suppress(OSError):
+        control.sendall(REPORT.pack(READY, -1, os.getpid(), 0))
+
+
+class _Nursery:
+    def __init__(self, control: socket.socket, *, fresh: bool) -> None:
+        self._control = control
+        self._fresh = fresh
+        self._children: dict[int, int] = {}
+        self._bell, self._clapper = socket.socketpair()
+        for end in (self._bell, self._clapper):
+            end.settimeout(0.0)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._clapper.fileno(), warn_on_full_buffer=False)
+
+    def serve(self) -> bool:
+        """Obey until the end, after which no worker is left; whether it was a goodbye."""
+        command: int | None = 0
+        while command is not None and command != BYE:
+            ready = select.select([self._control, self._bell], [], [])[0]
+            if self._bell in ready:
+                self._bell.recv(4096)
+                self._reap(os.WNOHANG)
+            if self._control in ready:
+                command = self._obey()
+        for pid in self._children:
+            os.kill(pid, signal.SIGKILL)
+        while self._children:
+            self._reap(0)
+        return command == BYE
+
+    def _obey(self) -> int | None:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._control, COMMAND.size, 1)
+        except ConnectionResetError:
+            return None
+        if len(data) < COMMAND.size:
+            return None
+        command, worker, number = COMMAND.unpack(data)
+        if command == SPAWN:
+            self._spawn(worker, descriptors[0])
+        elif command == SIGNAL:
+            for pid, child in self._children.items():
+                if child == worker:
+                    os.kill(pid, number)
+        return int(command)
+
+    def _spawn(self, worker: int, descriptor: int) -> None:
+        nursery = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._become_worker(worker, descriptor, nursery)
+        os.close(descriptor)
+        self._children[pid] = worker
+
+    def _become_worker(self, worker: int, descriptor: int, nursery: int) -> None:
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for end in (self._control, self._bell, self._clapper):
+                end.close()
+            if self._fresh:
+                os.set_inheritable(descriptor, True)  # noqa: FBT003
+                os.execv(sys.executable, fresh_python("worker", [descriptor, worker, nursery]))  # noqa: S606
+            from .worker import serve  # noqa: PLC0415 - a nursery that only starts others needs none
+
+            serve(descriptor, worker, nursery)
+        finally:
+            os._exit(70)
+
+    def _reap(self, flags: int) -> None:
+        while self._children:
+            pid, status = os.waitpid(-1, flags)
+            if pid == 0:
+                return
+            if pid in self._children:
+                code = os.waitstatus_to_exitcode(status)
+                with suppress(OSError):
+                    report = REPORT.pack(EXITED, self._children.pop(pid), pid, code)
+                    self._control.sendall(report)
+
+
+def fresh_python(module: str, argument: object) -> list[str]:
+    """The command that runs `main` of one of our modules in a new interpreter with our path."""
+    code = (
+        "import json,sys;sys.path[:]=json.loads(sys.argv[2]);"
+        f"from wfbench_collectors.{module} import main;main(sys.argv[1:])"
+    )
+    return [sys.executable, "-c", code, json.dumps(argument), json.dumps(sys.path)]
+
+
+def _reap_after(parent: int) -> None:
+    """If it was death that ended the collector, remove the shared memory it left."""
+    until = monotonic() + _ORPHAN_GRACE
+    while os.getppid() == parent and monotonic() < until:
+        sleep(0.02)
+    from .segments import reap_stale_segments  # noqa: PLC0415 - rarely needed
+
+    reap_stale_segments()

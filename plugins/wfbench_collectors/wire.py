@@ -1,0 +1,164 @@
+"""Messages between a collector and its workers: a numbered header and a body over one socket.
+
+Every request carries a sequence number and its reply repeats it, so an answer that comes too late
+can never be taken for the answer to a newer question. The end of the stream is the worker's death.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+from enum import IntEnum
+from time import monotonic
+from typing import NamedTuple
+
+_HEADER = struct.Struct("<QIB")
+_CHUNK = 4096
+
+
+class Kind(IntEnum):
+    """What a message is."""
+
+    BUILD = 1
+    RESET = 2
+    STEP = 3
+    TRUE_STATE = 4
+    RUN = 5
+    WAKE = 6
+    STRETCH = 7
+    CLOSE = 8
+    DONE = 9
+    FAILED = 10
+
+
+class Gone(Exception):  # noqa: N818 - not an error of anybody's
+    """The other end does not exist any more."""
+
+
+class Message(NamedTuple):
+    """One message."""
+
+    sequence: int
+    kind: int
+    body: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes on the wire."""
+        return _HEADER.size + len(self.body)
+
+
+def encode(sequence: int, kind: Kind, body: bytes = b"") -> bytes:
+    """A message as bytes."""
+    return _HEADER.pack(sequence, len(body), kind) + body
+
+
+class WorkerEnd:
+    """The worker's end: it may block, because its supervisor ends it when it must not."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.settimeout(None)
+        self._sock = sock
+
+    def receive(self) -> Message:
+        """The next message; `Gone` once the collector is gone."""
+        sequence, length, kind = _HEADER.unpack(self._exactly(_HEADER.size))
+        return Message(sequence, kind, self._exactly(length) if length else b"")
+
+    def waiting(self) -> bool:
+        """Whether a message, or the end of the stream, can be received without blocking."""
+        return bool(select.select([self._sock], [], [], 0)[0])
+
+    def send(self, sequence: int, kind: Kind, body: bytes = b"") -> None:
+        """Send a message; `Gone` once the collector is gone."""
+        try:
+            self._sock.sendall(encode(sequence, kind, body))
+        except (BrokenPipeError, ConnectionResetError):
+            raise Gone from None
+
+    def _exactly(self, size: int) -> bytes:
+        try:
+            data = self._sock.recv(size, socket.MSG_WAITALL)
+        except ConnectionResetError:
+            raise Gone from None
+        if len(data) < size:
+            raise Gone
+        return data
+
+
+class CollectorEnd:
+    """The collector's end of one worker: it never blocks for longer than it was told."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.settimeout(0.0)
+        self._sock = sock
+        self._pending = bytearray()
+        self.ended = False
+        """Whether the worker's end was closed and everything it had sent was read."""
+
+    def fileno(self) -> int:
+        """The descriptor to wait on."""
+        return self._sock.fileno()
+
+    def send(self, data: bytes, until: float) -> bool:
+        """Send all of it before the monotonic time `until`; False if that was not possible.
+
+        A worker that is gone swallows everything: its end of stream will tell.
+        """
+        view = memoryview(data)
+        while view:
+            try:
+                view = view[self._sock.send(view) :]
+            except BlockingIOError:
+                left = until - monotonic()
+                if left <= 0 or not _writable(self._sock, left):
+                    return False
+            except (BrokenPipeError, ConnectionResetError):
+                return True
+        return True
+
+    def receive(self) -> list[Message]:
+        """Every message that is complete by now; sets `ended` at the end of the stream."""
+        if not self._fill():
+            return []
+        return self._parse()
+
+    def close(self) -> None:
+        """Close this end."""
+        self._sock.close()
+
+    def _fill(self) -> bool:
+        size = _CHUNK
+        while True:
+            try:
+                data = self._sock.recv(size)
+            except BlockingIOError:
+                return True
+            except ConnectionResetError:
+                data = b""
+            if not data:
+                self.ended = True
+                return bool(self._pending)
+            self._pending += data
+            if len(data) < size:
+                return True
+            size = min(size * 4, 1 << 20)
+
+    def _parse(self) -> list[Message]:
+        pending, messages, start = self._pending, [], 0
+        while len(pending) - start >= _HEADER.size:
+            sequence, length, kind = _HEADER.unpack_from(pending, start)
+            stop = start + _HEADER.size + length
+            if len(pending) < stop:
+                break
+            messages.append(Message(sequence, kind, bytes(pending[stop - length : stop])))
+            start = stop
+        del pending[:start]
+        return messages
+
+
+def _writable(sock: socket.socket, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(sock, select.POLLOUT)
+    return bool(poll.poll(seconds * 1000))
