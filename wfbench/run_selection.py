@@ -43,5 +43,5 @@ def _refuse_unread(effective: Effective, chosen: dict[str, tuple[Choice, ...]]) 
         if not any(name == o.name for choice in choices for o in declared_options(choice.spec)):
             names = ", ".join(choice.spec.name for choice in choices)
             raise UsageError(
-                f"{setting.key} is set ({source}), but the {setting.role} does not read it ({names})"
+                f"{setting.key} is set ({source}), but {setting.role} {names} does not read it"
             )

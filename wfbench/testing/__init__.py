@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .collector_kit import CollectorConformance, check_collector
 from .promise import Progress, Promise
 
-__all__ = ["Progress", "Promise"]
+__all__ = ["CollectorConformance", "Progress", "Promise", "check_collector"]

@@ -1,0 +1,250 @@
+"""The promises of a trainer."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.contract import (
+    Acts,
+    Arrays,
+    Counters,
+    EnvInfo,
+    Policy,
+    Rollout,
+    Trainer,
+    TrainerSetup,
+    TrainerSpec,
+    WorkflowModel,
+    load_object,
+    uniform_draws,
+)
+from wfbench.options import resolve_options
+
+from .checklist import go_through
+from .promise import Progress, Promise
+from .verdict import expect
+
+_STEPS, _ENVS, _FEATURES, _ACTIONS = 16, 6, 7, 5
+_ORDER, _OTHER_ORDER = (0, 1, 2), (2, 0, 1)
+_MODEL = WorkflowModel(
+    units=("a", "b", "c"), hosts=("a0", "b0", "c0"), host_unit=(0, 1, 2), fix_host=(-1, -1, 0, 1, 2)
+)
+_INFO = EnvInfo((_FEATURES,), "float32", _ACTIONS, _MODEL)
+_WORKER = """
+import pickle, sys
+snapshot, obs, draws = pickle.load(sys.stdin.buffer)
+acts = snapshot.policy().act(obs, draws)
+loaded = [name for name in ("torch", "tensorflow", "jax") if name in sys.modules]
+pickle.dump((acts.actions, loaded), sys.stdout.buffer)
+"""
+_PATIENCE = 120.0
+
+
+def check_trainer(
+    spec: TrainerSpec, options: Mapping[str, Any] | None = None, *, progress: Progress | None = None
+) -> list[Promise]:
+    """Put a trainer to every promise; `options` are those it is built with."""
+    subject = _Subject(spec, resolve_options(spec, options or {}))
+    return go_through(
+        [
+            ("the policy answers every row: action, log-probability and value", subject.acting),
+            ("a row's action does not depend on the batch it is in", subject.row_by_row),
+            ("the version rises with every update", subject.versions),
+            ("an update reports its transitions and finite numbers", subject.stats),
+            ("an update leaves the rollout and the rewards as they were", subject.inputs),
+            ("a snapshot stays what it was and gives the same actions", subject.snapshots),
+            ("a worker restores the snapshot without a learning library", subject.in_a_worker),
+            ("the same seed and data give the same policy", subject.determinism),
+            (
+                "state() is arrays, and load() goes on as if never interrupted",
+                subject.resuming,
+            ),
+            ("another order can inherit what was learned", subject.inheriting),
+        ],
+        progress,
+    )
+
+
+@dataclass(frozen=True)
+class _Subject:
+    spec: TrainerSpec
+    options: Mapping[str, Any]
+
+    def build(self, updates: int = 0) -> Trainer:
+        setup = TrainerSetup(_INFO, seed=5)
+        trainer: Trainer = load_object(self.spec.factory)(setup, **self.options)
+        trainer.start(_ORDER)
+        _learn(trainer, range(updates))
+        return trainer
+
+    def acting(self) -> None:
+        for trainer in (self.build(), self.build(updates=1)):
+            acts = _acts(trainer.policy())
+            for name, array in acts._asdict().items():
+                shape = np.shape(array)
+                expect(shape == (_ENVS,), f"{name} has shape {shape} for {_ENVS} rows")
+                expect(np.all(np.isfinite(array)), f"{name} is {array}")
+            legal = np.all((acts.actions >= 0) & (acts.actions < _ACTIONS))
+            expect(legal, f"actions {acts.actions} of {_ACTIONS}")
+            expect(np.all(acts.log_probs <= 1e-6), f"log-probabilities {acts.log_probs}")
+
+    def row_by_row(self) -> None:
+        policy = self.build(updates=1).policy()
+        obs, draws = _observations(0), _draws()
+        whole = policy.act(obs, draws).actions
+        alone = [int(policy.act(obs[i : i + 1], draws[i : i + 1]).actions[0]) for i in range(_ENVS)]
+        expect(whole.tolist() == alone, f"actions {alone} one by one, {whole} together")
+
+    def versions(self) -> None:
+        trainer = self.build()
+        before = trainer.policy().version
+        for number in range(2):
+            _learn(trainer, [number])
+            after = trainer.policy().version
+            expect(after > before, f"the version is {after} after an update, {before} before")
+            before = after
+
+    def stats(self) -> None:
+        trainer = self.build()
+        rollout = _rollout(trainer.policy(), 0)
+        stats = trainer.update(rollout, rollout.rewards)
+        expected = rollout.transitions
+        expect(stats.transitions == expected, f"{stats.transitions} transitions, not {expected}")
+        expect(stats.seconds >= 0, f"{stats.seconds} seconds")
+        for name, value in stats.values.items():
+            expect(np.isfinite(value), f"{name} is {value}")
+
+    def inputs(self) -> None:
+        trainer = self.build()
+        rollout = _rollout(trainer.policy(), 0)
+        rewards = rollout.rewards.copy()
+        kept = {name: array.copy() for name, array in _arrays(rollout).items()}
+        trainer.update(rollout, rewards)
+        for name, array in _arrays(rollout).items():
+            expect(np.array_equal(array, kept[name]), f"rollout.{name} was changed")
+        expect(np.array_equal(rewards, rollout.rewards), "the rewards were changed")
+
+    def snapshots(self) -> None:
+        trainer = self.build(updates=1)
+        snapshot = trainer.policy().snapshot()
+        before = _acts(trainer.policy())
+        kept = {name: np.array(array) for name, array in snapshot.arrays.items()}
+        expect(snapshot.version == trainer.policy().version, "it has another version")
+        _learn(trainer, [1])
+        for name, array in snapshot.arrays.items():
+            expect(np.array_equal(array, kept[name]), f"an update changed {name} of a snapshot")
+        _same(before, _acts(snapshot.policy()), "of the snapshot")
+
+    def in_a_worker(self) -> None:
+        policy = self.build(updates=1).policy()
+        obs, draws = _observations(0), _draws()
+        work = pickle.dumps((policy.snapshot(), obs, draws))
+        path = f"import sys; sys.path[:] = {sys.path!r}\n"
+        done = subprocess.run(  # noqa: S603 - our own interpreter and code
+            [sys.executable, "-c", path + _WORKER],
+            input=work,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        expect(done.returncode == 0, f"a worker could not: {' '.join(last)}")
+        actions, loaded = pickle.loads(done.stdout)  # noqa: S301 - written by our own code
+        expect(not loaded, f"restoring it imports {', '.join(loaded)}")
+        expect(np.array_equal(actions, policy.act(obs, draws).actions), "it acts differently there")
+
+    def determinism(self) -> None:
+        first, second = (_acts(self.build(updates=2).policy()) for _ in range(2))
+        _same(first, second, "of a second trainer")
+
+    def resuming(self) -> None:
+        whole, broken = self.build(updates=3), self.build(updates=1)
+        resumed = self.build()
+        resumed.load(_through_a_file(broken.state()))
+        expect(
+            resumed.policy().version == broken.policy().version, "load() does not bring the version"
+        )
+        _learn(resumed, [1, 2])
+        _same(_acts(whole.policy()), _acts(resumed.policy()), "after load()")
+
+    def inheriting(self) -> None:
+        state = _through_a_file(self.build(updates=1).state())
+        heir = self.build()
+        heir.start(_OTHER_ORDER, inherit=state)
+        _learn(heir, [1])
+        expect(np.all(np.isfinite(_acts(heir.policy()).values)), "the heir's values are not finite")
+
+
+def _observations(number: int) -> NDArray[np.float32]:
+    rng = np.random.default_rng([7, number])
+    return rng.integers(0, 2, (_ENVS, _FEATURES)).astype(np.float32)
+
+
+def _draws(step: int = 0) -> NDArray[np.float64]:
+    return uniform_draws(np.arange(1, _ENVS + 1, dtype=np.uint64), np.uint64(step))
+
+
+def _acts(policy: Policy) -> Acts:
+    return policy.act(_observations(0), _draws())
+
+
+def _learn(trainer: Trainer, numbers: Any) -> None:
+    for number in numbers:
+        rollout = _rollout(trainer.policy(), number)
+        trainer.update(rollout, rollout.rewards)
+
+
+def _rollout(policy: Policy, number: int) -> Rollout:
+    """What a collector would deliver, from observations and rewards that follow from `number`."""
+    rng = np.random.default_rng([8, number])
+    obs = np.stack([_observations(100 * number + step) for step in range(_STEPS)])
+    acts = [policy.act(obs[step], _draws(step)) for step in range(_STEPS)]
+    truncated = np.zeros((_STEPS, _ENVS), np.bool_)
+    truncated[_STEPS // 2] = True
+    shape = (_STEPS, _ENVS)
+    return Rollout(
+        obs=obs,
+        actions=np.stack([a.actions for a in acts]),
+        rewards=rng.normal(size=shape).astype(np.float32),
+        terminated=np.zeros(shape, np.bool_),
+        truncated=truncated,
+        final_obs=_observations(100 * number + _STEPS),
+        next_obs=_observations(100 * number + _STEPS + 1),
+        compromised=rng.integers(0, 8, shape).astype(np.uint32),
+        ended_session=rng.integers(0, 2, shape).astype(np.bool_),
+        log_probs=np.stack([a.log_probs for a in acts]),
+        values=np.stack([a.values for a in acts]),
+        env_id=np.arange(_ENVS),
+        first_step=np.full(_ENVS, number * _STEPS),
+        policy_version=np.full(_ENVS, policy.version),
+        counters=Counters(wall=1.0, env=1.0, transport=0.0, inference=0.0, idle=0.0),
+    )
+
+
+def _arrays(rollout: Rollout) -> dict[str, NDArray[Any]]:
+    found = {field.name: getattr(rollout, field.name) for field in fields(rollout)}
+    return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+
+
+def _through_a_file(state: Arrays) -> Arrays:
+    """The state as it comes back from disk, where nothing but plain arrays can live."""
+    file = io.BytesIO()
+    np.savez(file, **{name: np.asarray(array) for name, array in state.items()})  # type: ignore[arg-type]
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as loaded:
+        return {name: loaded[name] for name in loaded.files}
+
+
+def _same(one: Acts, other: Acts, where: str) -> None:
+    for name, array in one._asdict().items():
+        found = getattr(other, name)
+        expect(np.array_equal(array, found), f"{name} {where} are {found} instead of {array}")
