@@ -1,0 +1,85 @@
+"""The conformance kit for collectors: one class for pytest, one function without it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar
+
+from wfbench.contract import CollectorSpec, UsageError
+
+from .judging import Case, Judge
+from .promise import Progress, Promise
+from .promises import COLLECTOR
+
+
+def check_collector(
+    spec: CollectorSpec | str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    progress: Progress | None = None,
+    only: Collection[str] = (),
+) -> list[Promise]:
+    """Put every promise of the contract to the test, or those whose slug is in `only`.
+
+    Each check runs in another process under a deadline. A promise that does not apply, because the
+    collector does not declare a capability or an option, is listed with `kept=None`.
+    """
+    unknown = set(only) - set(COLLECTOR.checks)
+    if unknown:
+        raise UsageError(f"there is no promise {min(unknown)!r}")
+    judge = Judge(Case(spec, dict(options or {})))
+    promises = []
+    try:
+        for check in COLLECTOR.checks.values():
+            if not only or check.slug in only:
+                promises.append(judge.judge(check))
+                if progress is not None:
+                    progress(promises[-1])
+    finally:
+        judge.close()
+    return promises
+
+
+class CollectorConformance:
+    """The whole kit as one pytest class.
+
+    Subclass it in a test module and name the collector::
+
+        class TestFastpath(CollectorConformance):
+            collector = "fastpath"
+
+    Each promise becomes one test; a promise that does not apply to the collector is skipped.
+    """
+
+    collector: ClassVar[str | CollectorSpec]
+    """The name under which it is installed, or its descriptor."""
+    options: ClassVar[Mapping[str, Any]] = {}
+    """Options to build it with."""
+
+    _judge: ClassVar[Judge]
+
+    @classmethod
+    def setup_class(cls) -> None:
+        """Start the judging process."""
+        cls._judge = Judge(Case(cls.collector, dict(cls.options)))
+        cls._judge.start()
+
+    @classmethod
+    def teardown_class(cls) -> None:
+        """End the judging process."""
+        cls._judge.close()
+
+    def pytest_generate_tests(self, metafunc: Any) -> None:
+        """One test per promise."""
+        if "promise_slug" in metafunc.fixturenames:
+            metafunc.parametrize("promise_slug", list(COLLECTOR.checks))
+
+    def test_promise(self, promise_slug: str) -> None:
+        """The collector keeps the promise."""
+        import pytest  # noqa: PLC0415 (the kit also works where pytest is not installed)
+
+        promise = self._judge.judge(COLLECTOR.checks[promise_slug])
+        if promise.kept is None:
+            pytest.skip(promise.detail)
+        if not promise.kept:
+            pytest.fail(f"broken promise: {promise.name}\n{promise.detail}", pytrace=False)

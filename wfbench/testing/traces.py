@@ -1,0 +1,103 @@
+"""What a process leaves in the system: children, descriptors, shared memory, memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable
+from multiprocessing import forkserver, resource_tracker
+from pathlib import Path
+
+import psutil
+
+SHM = Path("/dev/shm")  # noqa: S108 (looked at, never written to)
+
+
+def children() -> set[int]:
+    """Living descendants, without the two processes that Python itself keeps for a session."""
+    found = set()
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if child.status() != psutil.STATUS_ZOMBIE:
+                found.add(child.pid)
+        except psutil.NoSuchProcess:
+            continue
+    own = (
+        getattr(getattr(resource_tracker, "_resource_tracker"), "_pid", None),  # noqa: B009 (private)
+        getattr(getattr(forkserver, "_forkserver"), "_forkserver_pid", None),  # noqa: B009 (private)
+    )
+    return found - {pid for pid in own if pid is not None}
+
+
+def alive(pids: Iterable[int]) -> list[int]:
+    """Those of the processes that still run."""
+    left = []
+    for pid in pids:
+        try:
+            if psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                left.append(pid)
+        except psutil.NoSuchProcess:
+            continue
+    return left
+
+
+def descriptors() -> int:
+    """How many files, pipes and sockets this process has open."""
+    return psutil.Process().num_fds()
+
+
+def segments(pids: Iterable[int]) -> set[str]:
+    """The shared-memory files that these processes have mapped or open."""
+    found = set()
+    for pid in pids:
+        try:
+            maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
+            links = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
+        except OSError:
+            continue
+        paths = [line.split(maxsplit=5)[-1] for line in maps.splitlines() if f"{SHM}/" in line]
+        found |= {path for path in paths + links if path.startswith(f"{SHM}/")}
+    return {path for path in found if "(deleted)" not in path}
+
+
+def tree() -> set[int]:
+    """This process and its descendants."""
+    return {os.getpid(), *(child.pid for child in psutil.Process().children(recursive=True))}
+
+
+def memory(pids: Iterable[int]) -> int:
+    """Bytes that only these processes use, added up."""
+    total = 0
+    for pid in pids:
+        try:
+            total += psutil.Process(pid).memory_full_info().uss
+        except psutil.Error:
+            continue
+    return total
+
+
+def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
+    """Whether the condition came true within `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def family(pid: int) -> set[int]:
+    """A process and its descendants."""
+    process = psutil.Process(pid)
+    return {pid, *(child.pid for child in process.children(recursive=True))}
+
+
+def end_session(leader: int) -> None:
+    """Kill every process of the session that `leader` was started as the leader of."""
+    for pid in psutil.pids():
+        try:
+            if os.getsid(pid) == leader:
+                os.kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            continue
