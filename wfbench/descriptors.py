@@ -20,6 +20,11 @@ class DescriptorError(Exception):
     """What a hook returned is not what the hook promises."""
 
 
+def valid_name(name: object) -> bool:
+    """Whether a plugin may be called that."""
+    return isinstance(name, str) and bool(_NAME.fullmatch(name)) and name not in RESERVED
+
+
 def checked_specs(hook: str, expected: type[Spec], returned: object) -> list[Spec]:
     """The descriptors a registration hook returned; DescriptorError says what is wrong."""
     if isinstance(returned, (str, Spec)) or not isinstance(returned, Iterable):
@@ -41,7 +46,7 @@ def _check(hook: str, spec: Any) -> None:
         raise DescriptorError(
             f"{where} speaks API {spec.api}; this wfbench serves {API_FLOOR} to {API_VERSION}"
         )
-    if not isinstance(spec.name, str) or not _NAME.fullmatch(spec.name) or spec.name in RESERVED:
+    if not valid_name(spec.name):
         raise DescriptorError(f"{where}: a name is lower-case letters, digits and hyphens")
     if not isinstance(spec.summary, str) or not spec.summary.strip() or "\n" in spec.summary:
         raise DescriptorError(f"{where}: the summary must be one line")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from wfbench.cli.plugins.checking import check_plugin
+from wfbench.cli.plugins.creating import new_plugin
+from wfbench.cli.plugins.freezing import freeze_plugins
 from wfbench.cli.plugins.listing import list_plugins
 from wfbench.cli.plugins.showing import show_plugin
 
@@ -23,3 +26,6 @@ def plugins(ctx: typer.Context) -> None:
 
 app.command("list")(list_plugins)
 app.command("show")(show_plugin)
+app.command("check")(check_plugin)
+app.command("new")(new_plugin)
+app.command("freeze")(freeze_plugins)
