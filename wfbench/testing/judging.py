@@ -74,11 +74,11 @@ class Judge:
             self.close()
             raise PluginError(f"the conformance kit could not start: {answer}")
 
-    def judge(self, check: Check) -> Promise:
-        """Whether the subject keeps a promise."""
+    def judge(self, check: Check, limit: float | None = None) -> Promise:
+        """Whether the subject keeps a promise; `limit` shortens the check's own deadline."""
         self.start()
         self._connection.send(check.slug)
-        answer = self._answer(check.limit)
+        answer = self._answer(min(check.limit, limit or check.limit))
         if isinstance(answer, Promise):
             return answer
         self.close()

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 
@@ -49,16 +50,31 @@ def descriptors() -> int:
 
 def segments(pids: Iterable[int]) -> set[str]:
     """The shared-memory files that these processes have mapped or open."""
-    found = set()
+    found: set[str] = set()
     for pid in pids:
-        try:
-            maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
-            links = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
-        except OSError:
-            continue
-        paths = [line.split(maxsplit=5)[-1] for line in maps.splitlines() if f"{SHM}/" in line]
-        found |= {path for path in paths + links if path.startswith(f"{SHM}/")}
-    return {path for path in found if "(deleted)" not in path}
+        found.update(_mapped(pid), _open(pid))
+    return {path for path in found if path.startswith(f"{SHM}/") and "(deleted)" not in path}
+
+
+def _mapped(pid: int) -> list[str]:
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    return [line.split(maxsplit=5)[-1] for line in lines]
+
+
+def _open(pid: int) -> list[str]:
+    found = []
+    try:
+        entries = list(Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return []
+    for entry in entries:
+        # The listing has its own descriptor in it, which is gone by now.
+        with suppress(OSError):
+            found.append(str(entry.readlink()))
+    return found
 
 
 def tree() -> set[int]:

@@ -35,7 +35,12 @@ def nothing_global(ground: Ground) -> None:
     before = _globals()
     ground.collect(ground.plan())
     for (name, was), now in zip(before.items(), _globals().values(), strict=True):
-        expect(now == was, f"the {name} changed from {was} to {now}")
+        expect(now == was, f"the {name} changed: {_short(was)} became {_short(now)}")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _globals() -> dict[str, object]:
@@ -44,9 +49,7 @@ def _globals() -> dict[str, object]:
         "signal handlers": tuple(signal.getsignal(number) for number in _SIGNALS),
         "environment": dict(os.environ),
         "working directory": Path.cwd(),
-        "state of numpy's global generator": np.random.get_state(legacy=False)["state"][
-            "key"
-        ].tobytes(),
+        "state of numpy's global generator": _numpy_state(),
     }
 
 
