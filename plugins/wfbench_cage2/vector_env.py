@@ -1,0 +1,184 @@
+"""Many environments, as a `gymnasium.vector.VectorEnv`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from wfbench.contract import StepArrays
+
+from .batch import Cage2Batch
+from .kernel import EPISODE, STEP
+from .layout import OWNED
+from .lookup import UNIT_MASK
+from .seeds import env_seeds
+from .tables import NUM_ACTIONS, OBS_SIZE
+from .workflow import WORKFLOW
+
+Obs = NDArray[np.uint8]
+Rows = NDArray[Any]
+
+
+class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
+    """`num_envs` copies of `Cage2Env`, stepped by one compiled call.
+
+    Autoreset is *same step*: where an episode ends, the returned observation is the first of the
+    next episode, and `info` has `final_obs`, `episode_return` and `episode_length` with the masks
+    `_final_obs`, `_episode_return` and `_episode_length` of the rows they are valid in. The other
+    keys of `info` are those of `Cage2Env`, one entry per env.
+
+    One integer as seed is expanded to `env_seeds`, one independent seed per env; a sequence of
+    integers is taken as it is, so that row i equals a `Cage2Env` reset with `seeds[i]`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": ["ansi"],
+        "render_fps": 4,
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+    workflow = WORKFLOW
+
+    def __init__(
+        self,
+        num_envs: int,
+        *,
+        red: str = "bline",
+        red_weights: Mapping[str, float] | str | None = None,
+        episode_steps: int = 100,
+        seed: int | Sequence[int] | None = None,
+        render_mode: str | None = None,
+    ) -> None:
+        super().__init__()
+        if render_mode not in (None, "ansi"):
+            raise ValueError(f"unknown render_mode {render_mode!r}; only 'ansi' is known here")
+        self._batch = Cage2Batch(num_envs, red, red_weights, episode_steps)
+        self.num_envs = self._batch.num_envs
+        self.render_mode = render_mode
+        self.single_observation_space = Box(0, 1, (OBS_SIZE,), np.uint8)
+        self.single_action_space = Discrete(NUM_ACTIONS)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self._first_seed = None if seed is None else env_seeds(seed, self.num_envs)
+        self._seeded = False
+
+    @property
+    def seeds(self) -> NDArray[np.uint64]:
+        """The env seed of every row, since the first reset."""
+        return self._batch.seeds.copy()
+
+    @property
+    def episode_steps(self) -> int:
+        """Steps per episode."""
+        return self._batch.episode_steps
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Obs, dict[str, Any]]:
+        """Start every row afresh from `seed`, or its next episode if no seed is given."""
+        _refuse_options(options)
+        obs = np.empty((self.num_envs, OBS_SIZE), dtype=np.uint8)
+        if seed is not None:
+            if isinstance(seed, (int, np.integer)):
+                super().reset(seed=int(seed))
+            self._batch.reset(env_seeds(seed, self.num_envs), obs)  # type: ignore[arg-type]
+        elif self._seeded:
+            self._batch.reset_next(obs)
+        else:
+            first = self._first_seed
+            self._batch.reset(env_seeds(None, self.num_envs) if first is None else first, obs)
+        self._seeded = True
+        compromised = self._batch.state[:, OWNED].astype(np.uint32)
+        return obs, self._info(compromised, np.zeros(self.num_envs, dtype=np.bool_))
+
+    def step(self, actions: Any) -> tuple[Obs, Rows, Rows, Rows, dict[str, Any]]:
+        """One action per row. Nothing is stepped if any of them is not legal."""
+        if not self._seeded:
+            raise ResetNeeded("no episode has been started: call reset() before step()")
+        chosen = self._legal(actions)
+        out = self._arrays()
+        self._batch.step(chosen, out)
+        info = self._info(out.compromised, out.ended_session)
+        if out.truncated.any():
+            ended = out.truncated
+            for name, values in (
+                ("final_obs", out.final_obs),
+                ("episode_return", np.where(ended, self._batch.returns, 0.0)),
+                ("episode_length", np.where(ended, self.episode_steps, 0)),
+            ):
+                info[name] = values
+                info["_" + name] = ended.copy()
+        return out.obs, out.rewards, out.terminated, out.truncated, info
+
+    def render(self) -> tuple[str, ...] | None:
+        """The table of every env, in render mode "ansi"."""
+        if self.render_mode is None:
+            return None
+        if not self._seeded:
+            raise ResetNeeded("call reset() before render()")
+        from .render import table_text
+
+        rows = zip(self._batch.state, self._batch.clock[:, STEP], strict=True)
+        return tuple(table_text(state, int(step)) for state, step in rows)
+
+    def true_state(self, index: int) -> dict[str, Any]:
+        """The nested true state of one env, as `Cage2Env.true_state`."""
+        if not self._seeded:
+            raise ResetNeeded("call reset() before true_state()")
+        from .true_state import build_true_state
+
+        batch = self._batch
+        return build_true_state(
+            batch.state[index], int(batch.seeds[index]), int(batch.clock[index, EPISODE])
+        )
+
+    def close_extras(self, **_: Any) -> None:
+        """Release the environments."""
+        self._batch.close()
+
+    def _arrays(self) -> StepArrays:
+        n = self.num_envs
+        return StepArrays(
+            obs=np.empty((n, OBS_SIZE), dtype=np.uint8),
+            rewards=np.empty(n, dtype=np.float32),
+            terminated=np.empty(n, dtype=np.bool_),
+            truncated=np.empty(n, dtype=np.bool_),
+            final_obs=np.zeros((n, OBS_SIZE), dtype=np.uint8),
+            compromised=np.empty(n, dtype=np.uint32),
+            ended_session=np.empty(n, dtype=np.bool_),
+        )
+
+    def _legal(self, actions: Any) -> NDArray[np.int64]:
+        given = np.asarray(actions)
+        if given.dtype.kind not in "iu":
+            raise TypeError(f"actions are {given.dtype}; expected integers")
+        if given.shape != (self.num_envs,):
+            raise ValueError(f"actions have shape {given.shape}; expected ({self.num_envs},)")
+        return np.ascontiguousarray(given, dtype=np.int64)
+
+    def _info(self, compromised: Rows, ended_session: Rows) -> dict[str, Any]:
+        every = np.ones(self.num_envs, dtype=np.bool_)
+        info: dict[str, Any] = {}
+        for name, values in (
+            ("compromised_units", UNIT_MASK[compromised]),
+            ("compromised_hosts", compromised),
+            ("ended_session", ended_session),
+            ("state", self._batch.state.copy()),
+        ):
+            info[name] = values
+            info["_" + name] = every
+        return info
+
+
+def _refuse_options(options: Mapping[str, Any] | None) -> None:
+    if options:
+        raise ValueError(f"reset() takes no options, but was given {sorted(options)}")

@@ -1,0 +1,45 @@
+"""The compiled kernel: its disk cache, and the line shown while it is made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import wfbench_cage2
+from wfbench_cage2.compiling import NOTICE
+
+STEP = "from wfbench_cage2 import Cage2Env; e = Cage2Env(); e.reset(); e.step(0)"
+
+
+def step_in_a_fresh_process(cache, package=None):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    if package is not None:
+        environment["PYTHONPATH"] = str(package)
+    done = subprocess.run(
+        [sys.executable, "-c", STEP],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=110,
+        env=environment,
+    )
+    return done.stderr
+
+
+def test_a_cold_compile_says_so_once_and_a_warm_start_says_nothing(tmp_path):
+    assert step_in_a_fresh_process(tmp_path) == NOTICE + "\n"
+    assert step_in_a_fresh_process(tmp_path) == ""
+
+
+def test_a_change_of_any_source_file_voids_the_cache(tmp_path):
+    package = tmp_path / "package" / "wfbench_cage2"
+    shutil.copytree(Path(wfbench_cage2.__file__).parent, package)
+    cache = tmp_path / "cache"
+    assert NOTICE in step_in_a_fresh_process(cache, package.parent)
+    assert step_in_a_fresh_process(cache, package.parent) == ""
+    tables = package / "tables.py"
+    tables.write_text(tables.read_text().replace("RESTORE_COST = 10", "RESTORE_COST = 20"))
+    assert NOTICE in step_in_a_fresh_process(cache, package.parent)
