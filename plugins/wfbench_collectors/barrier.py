@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from time import monotonic, perf_counter
 from typing import Any, Protocol
 
@@ -15,7 +14,6 @@ from wfbench.contract import (
     Acts,
     EnvInfo,
     Plan,
-    PluginError,
     Policy,
     Rollout,
     StepArrays,
@@ -29,9 +27,10 @@ from .draws import draw_rows
 from .lifecycle import Lifecycle
 from .options import PAYLOADS
 from .phases import Phases
-from .processes import ProcessSettings, fresh_seeds
+from .processes import ProcessSettings, common_info
+from .revival import Revival
 from .supervisor import Supervisor
-from .wire import Kind, encode
+from .wire import Kind
 from .worker import Task
 
 
@@ -102,12 +101,12 @@ class BarrierCollector(Lifecycle):
             batched=not self._true_state,
         )
         built = self._supervisor.start(self._tasks, until)
-        info = _common([answer.info for answer in built])
+        info = common_info([answer.info for answer in built])
         if self._true_state and not all(answer.true_state for answer in built):
             raise UsageError(f"environment {plan.env.name!r} has no true_state(); use payload=mask")
         self._seeds = np.array(plan.env_seeds, np.uint64)
         self._first_step = 0
-        self._restarts = 0
+        self._revival = Revival(plan, self._settings, self._supervisor, self._tasks)
         self._transport.allocate(plan.n_envs, info)
         self._reset(range(len(self._tasks)), until)
         return info
@@ -115,14 +114,14 @@ class BarrierCollector(Lifecycle):
     def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:
         phases = Phases()
         traffic = self._supervisor.messages, self._supervisor.bytes_moved
-        before, restarts = self._supervisor.board.column(Note.ENV_NS), self._restarts
+        before, restarts = self._supervisor.board.column(Note.ENV_NS), self._revival.count
         buffer = RolloutBuffer(steps, plan.n_envs, info)
         marks: list[str] = []
         pending: Sequence[int] = range(len(self._tasks))
         while pending:
             deaths = self._run(plan, info, policy, buffer, pending, phases)
             pending = [death.worker for death in deaths]
-            marks += [self._replace(plan, death) for death in deaths]
+            marks += [self._revival.revive(death, self._prepare) for death in deaths]
         stepping = self._supervisor.board.column(Note.ENV_NS) - before
         phases.env = min(float(stepping.max()) * 1e-9, phases.transport)
         phases.transport -= phases.env
@@ -132,7 +131,7 @@ class BarrierCollector(Lifecycle):
         return buffer.rollout(
             first_step=np.full(plan.n_envs, first_step),
             policy_version=policy.version,
-            counters=phases.counters(restarts=self._restarts - restarts),
+            counters=phases.counters(restarts=self._revival.count - restarts),
             marks=tuple(marks),
         )
 
@@ -182,8 +181,8 @@ class BarrierCollector(Lifecycle):
         deaths = []
         if self._true_state:
             deaths += self._fetch_true_states(plan, workers)
-        bodies = [self._transport.step_body(self._tasks[worker]) for worker in workers]
-        replies, dead = self._ask(Kind.STEP, workers, bodies, plan.deadlines.step)
+        bodies = {worker: self._transport.step_body(self._tasks[worker]) for worker in workers}
+        replies, dead = self._ask(Kind.STEP, bodies, plan)
         for worker, reply in replies.items():
             self._transport.take_step(self._tasks[worker], reply)
         deaths += dead
@@ -192,71 +191,28 @@ class BarrierCollector(Lifecycle):
         return list({death.worker: death for death in deaths}.values())
 
     def _fetch_true_states(self, plan: Plan, workers: Sequence[int]) -> list[WorkerError]:
-        bodies = [b""] * len(workers)
-        replies, deaths = self._ask(Kind.TRUE_STATE, workers, bodies, plan.deadlines.step)
+        replies, deaths = self._ask(Kind.TRUE_STATE, dict.fromkeys(workers, b""), plan)
         for reply in replies.values():
             pickle.loads(reply)  # noqa: S301 - from our own workers
         return deaths
 
     def _ask(
-        self, kind: Kind, workers: Sequence[int], bodies: Sequence[bytes], seconds: float
+        self, kind: Kind, bodies: Mapping[int, bytes], plan: Plan
     ) -> tuple[dict[int, bytes], list[WorkerError]]:
-        supervisor, until = self._supervisor, monotonic() + seconds
-        sequence = supervisor.next_sequence()
-        for worker, body in zip(workers, bodies, strict=True):
-            supervisor.post(worker, encode(sequence, kind, body), until)
-        return supervisor.gather(sequence, workers, until, survive=self._settings.survives_deaths)
+        until = monotonic() + plan.deadlines.step
+        survive = self._settings.survives_deaths
+        return self._supervisor.ask(kind, bodies, until, survive=survive)
 
     def _reset(self, workers: Sequence[int], until: float) -> None:
-        sequence = self._supervisor.next_sequence()
-        message = encode(sequence, Kind.RESET, self._transport.reset_body())
-        for worker in workers:
-            self._supervisor.post(worker, message, until)
-        replies, _ = self._supervisor.gather(sequence, workers, until)
+        body = self._transport.reset_body()
+        replies, _ = self._supervisor.ask(Kind.RESET, dict.fromkeys(workers, body), until)
         for worker, reply in replies.items():
             self._transport.take_reset(self._tasks[worker], reply)
 
-    def _replace(self, plan: Plan, death: WorkerError) -> str:
-        """Start a dead worker's environments again; what to mark the sample with."""
-        worker, first = death.worker, death
-        while True:
-            if self._restarts >= self._settings.restarts:
-                raise WorkerError(
-                    f"{death.cause}; {self._restarts} dead workers were replaced already",
-                    worker=worker,
-                    env=death.env,
-                    seed=death.seed,
-                    exitcode=death.exitcode,
-                    traceback=death.traceback,
-                ) from death
-            self._restarts += 1
-            task = self._tasks[worker]
-            seeds = plan.env_seeds[task.rows]
-            task = replace(task, seeds=fresh_seeds(seeds, self._restarts))
-            self._tasks[worker] = task
-            self._seeds[task.rows] = task.seeds
-            until = monotonic() + plan.deadlines.start
-            try:
-                self._supervisor.restart(worker, task, until)
-                self._reset([worker], until)
-            except WorkerError as error:
-                if error.exitcode is None:
-                    raise
-                death = error
-            else:
-                return f"restarted with new seeds after {first}"
-
-
-def _common(infos: Sequence[EnvInfo]) -> EnvInfo:
-    first = infos[0]
-    for worker, info in enumerate(infos):
-        if (info.obs_shape, info.obs_dtype, info.num_actions) != (
-            first.obs_shape,
-            first.obs_dtype,
-            first.num_actions,
-        ):
-            raise PluginError(f"environments differ: worker {worker} has {info}, others {first}")
-    return first
+    def _prepare(self, task: Task, until: float) -> None:
+        """Make a replaced worker ready to step."""
+        self._seeds[task.rows] = task.seeds
+        self._reset([task.worker], until)
 
 
 def _merged(runs: Sequence[slice]) -> list[slice]:

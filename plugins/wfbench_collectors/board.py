@@ -23,8 +23,6 @@ class Note(IntEnum):
     """Nanoseconds the worker's own policy has been asked."""
     BEAT = 3
     """Rises whenever the worker gets something done."""
-    WAITING = 4
-    """1 while the worker waits for its collector, so that no beat is expected."""
 
 
 class Board:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from time import monotonic, sleep
 from typing import NamedTuple
 
-from wfbench.contract import CollectError, DeadlineError, UsageError
+from wfbench.contract import OWNER_VARIABLE, CollectError, DeadlineError, UsageError
 
 from . import nursery
 
@@ -135,7 +135,7 @@ class Nursery:
             nursery.fresh_python("nursery", setup),
             stdin=subprocess.DEVNULL,
             pass_fds=(descriptor,),
-            env=os.environ | ONE_THREAD,
+            env=os.environ | _marks(os.getpid()),
             process_group=0,
         )
         return self._process.pid
@@ -152,7 +152,7 @@ class Nursery:
         if pid == 0:
             try:
                 _close_all_but(theirs.fileno())
-                os.environ.update(ONE_THREAD)
+                os.environ.update(_marks(parent))
                 nursery.run(theirs, parent, fresh=False, preload=())
             finally:
                 os._exit(70)
@@ -185,6 +185,11 @@ def refuse_fork() -> None:
         reason = f"other threads are running ({', '.join(names)})"
     if reason:
         raise UsageError(f"start_method=fork is refused: {reason}; use start_method=forkserver")
+
+
+def _marks(owner: int) -> dict[str, str]:
+    """What a worker's environment says: one thread, and whom it works for."""
+    return ONE_THREAD | {OWNER_VARIABLE: str(owner)}
 
 
 def _close_all_but(kept: int) -> None:

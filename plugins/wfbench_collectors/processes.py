@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from wfbench.contract import Plan, UsageError
+from wfbench.contract import EnvInfo, Plan, PluginError, UsageError
 
 from .options import DEATH_ANSWERS, START_METHODS
 from .worker import Task
@@ -83,6 +83,19 @@ def fresh_seeds(seeds: tuple[int, ...], generation: int) -> tuple[int, ...]:
         int(np.random.SeedSequence([seed, generation]).generate_state(1, np.uint64)[0])
         for seed in seeds
     )
+
+
+def common_info(infos: Sequence[EnvInfo]) -> EnvInfo:
+    """What all workers say their environments look like; PluginError if they do not agree."""
+    first = infos[0]
+    for worker, info in enumerate(infos):
+        if (info.obs_shape, info.obs_dtype, info.num_actions) != (
+            first.obs_shape,
+            first.obs_dtype,
+            first.num_actions,
+        ):
+            raise PluginError(f"environments differ: worker {worker} has {info}, others {first}")
+    return first
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -13,7 +13,8 @@ import select
 import selectors
 import signal
 import socket
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 
@@ -89,7 +90,7 @@ class Supervisor:
             self._nursery.signal(worker, signal.SIGKILL)
             self._await_exit(worker)
             if old.exitcode is None:
-                raise self._late([worker])
+                raise self.late([worker])
         self._exited.discard(worker)
         self._mark_dead(old)
         old.end.close()
@@ -104,17 +105,25 @@ class Supervisor:
     def post(self, worker: int, data: bytes, until: float) -> None:
         """Send an encoded request. A dead worker swallows it; its death shows in `gather`."""
         if not self.workers[worker].end.send(data, until):
-            raise self._late([worker])
+            raise self.late([worker])
         self.messages += 1
         self.bytes_moved += len(data)
+
+    def ask(
+        self, kind: Kind, bodies: Mapping[int, bytes], until: float, *, survive: bool = False
+    ) -> tuple[dict[int, bytes], list[WorkerError]]:
+        """Send each worker its body and `gather` the replies."""
+        sequence = self.next_sequence()
+        for worker, body in bodies.items():
+            self.post(worker, encode(sequence, kind, body), until)
+        return self.gather(sequence, bodies, until, survive=survive)
 
     def gather(
         self, sequence: int, workers: Iterable[int], until: float, *, survive: bool = False
     ) -> tuple[dict[int, bytes], list[WorkerError]]:
         """The replies to request `sequence`, and with `survive` the deaths instead of an error.
 
-        A worker's own failure is raised as the `WorkerError` it sent; replies to older requests
-        are thrown away.
+        Replies to older requests are thrown away. DeadlineError if one is missing at `until`.
         """
         waiting = set(workers)
         replies: dict[int, bytes] = {}
@@ -122,7 +131,9 @@ class Supervisor:
         for worker in [w for w in waiting if self.workers[w].dead]:
             self._bury(worker, waiting, deaths, survive=survive)
         while waiting:
-            messages, died = self.poll(until, waiting)
+            messages, died = self.poll(until)
+            if not messages and not died and monotonic() >= until:
+                raise self.late(waiting)
             for worker, message in messages:
                 if message.sequence == sequence and worker in waiting:
                     replies[worker] = message.body
@@ -131,25 +142,33 @@ class Supervisor:
                 self._bury(worker, waiting, deaths, survive=survive)
         return replies, deaths
 
-    def poll(
-        self, until: float, waiting: Collection[int]
-    ) -> tuple[list[tuple[int, Message]], set[int]]:
+    def poll(self, until: float) -> tuple[list[tuple[int, Message]], set[int]]:
         """Wait for anything to happen: messages that came and workers that died.
 
-        DeadlineError, naming the workers in `waiting`, if nothing did until then.
+        Both are empty if nothing did until then. A worker's own failure is raised as the
+        `WorkerError` it sent.
         """
         wait = 0.0 if self._exited else max(0.0, until - monotonic())
-        events = self._selector.select(wait)
-        if not events and not self._exited:
-            raise self._late(waiting)
         messages: list[tuple[int, Message]] = []
         died: set[int] = set()
-        for key, _ in events:
+        for key, _ in self._selector.select(wait):
             if key.data is None:
                 self._record_exits()
             else:
                 self._read(key.data, messages, died)
-        return messages, died | self._see_exits(messages)
+        return messages, died | self._see_exits(messages) if self._exited else died
+
+    def late(self, workers: Collection[int]) -> DeadlineError:
+        """The error to raise when these workers did not answer in time."""
+        names = []
+        for index in sorted(workers)[:3]:
+            task, env = self.workers[index].task, self.board.running_env(index)
+            where = f"worker {index}"
+            if env is not None:
+                where += f" (in env {env}, seed {task.seeds[env - task.first]})"
+            names.append(where)
+        more = f" and {len(workers) - 3} more" if len(workers) > 3 else ""
+        return DeadlineError(f"no answer in time from {', '.join(names)}{more}")
 
     def death(self, worker: int) -> WorkerError:
         """How a dead worker died, as the error to raise or to mark a sample with."""
@@ -200,13 +219,11 @@ class Supervisor:
         return [index for index, worker in enumerate(self.workers) if not worker.dead]
 
     def _await_deaths(self, until: float) -> None:
-        while alive := self._alive():
-            try:
-                self.poll(until, alive)
-            except DeadlineError:
+        while self._alive():
+            with suppress(WorkerError):
+                self.poll(until)
+            if monotonic() >= until:
                 return
-            except WorkerError:
-                continue
 
     def _spawn(self, task: Task, until: float) -> Worker:
         if self._nursery is None:
@@ -220,14 +237,10 @@ class Supervisor:
         return worker
 
     def _build(self, workers: Iterable[int], until: float) -> list[Built]:
-        chosen = list(workers)
-        sequence = self.next_sequence()
-        for index in chosen:
-            task = self.workers[index].task
-            self.post(index, encode(sequence, Kind.BUILD, _pickled(task)), until)
-        replies, _ = self.gather(sequence, chosen, until)
+        bodies = {index: _pickled(self.workers[index].task) for index in workers}
+        replies, _ = self.ask(Kind.BUILD, bodies, until)
         built = []
-        for index in chosen:
+        for index in bodies:
             answer: Built = pickle.loads(replies[index])  # noqa: S301 - from our own worker
             self.workers[index].built = answer
             built.append(answer)
@@ -298,17 +311,6 @@ class Supervisor:
             if not poll.poll(max(0.0, until - monotonic()) * 1000):
                 return
             self._record_exits()
-
-    def _late(self, workers: Collection[int]) -> DeadlineError:
-        names = []
-        for index in sorted(workers)[:3]:
-            task, env = self.workers[index].task, self.board.running_env(index)
-            where = f"worker {index}"
-            if env is not None:
-                where += f" (in env {env}, seed {task.seeds[env - task.first]})"
-            names.append(where)
-        more = f" and {len(workers) - 3} more" if len(workers) > 3 else ""
-        return DeadlineError(f"no answer in time from {', '.join(names)}{more}")
 
 
 def _modules(env: EnvRef, tasks: Sequence[Task]) -> list[str]:

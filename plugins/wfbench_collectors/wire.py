@@ -60,9 +60,16 @@ class WorkerEnd:
     def __init__(self, sock: socket.socket) -> None:
         sock.settimeout(None)
         self._sock = sock
+        self._returned: list[Message] = []
+
+    def put_back(self, message: Message) -> None:
+        """Have `receive` return this message once more."""
+        self._returned.append(message)
 
     def receive(self) -> Message:
         """The next message; `Gone` once the collector is gone."""
+        if self._returned:
+            return self._returned.pop()
         sequence, length, kind = _HEADER.unpack(self._exactly(_HEADER.size))
         return Message(sequence, kind, self._exactly(length) if length else b"")
 
