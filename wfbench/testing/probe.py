@@ -32,6 +32,10 @@ class ProbeEnv(gymnasium.Env[NDArray[Any], np.int64]):
         """Another look, which ends the episode."""
         return _look(), 0.0, False, True, {}
 
+    def true_state(self) -> dict[str, Any]:
+        """Nothing, for collectors that ask for it."""
+        return {}
+
 
 def _look() -> NDArray[Any]:
     threads = [float(os.environ.get(name, "-1")) for name in THREAD_VARIABLES]
