@@ -73,11 +73,22 @@ class CollectorSpec(FactorySpec):
     kind: ClassVar[str] = "collector"
 
 
+@dataclass(frozen=True)
+class Cadence:
+    """How much a trainer wants per update; None means as the run is configured."""
+
+    n_envs: int | None = None
+    steps: int | None = None
+    """Steps of every env between updates."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainerSpec(FactorySpec):
     """A trainer."""
 
     kind: ClassVar[str] = "trainer"
+
+    cadence: Cadence = Cadence()
 
 
 @dataclass(frozen=True, kw_only=True)
