@@ -66,12 +66,12 @@ class Nursery:
         """The descriptor that is readable when an exit can be read."""
         return self._control.fileno()
 
-    def spawn(self, worker: int, sock: socket.socket, until: float) -> None:
-        """Start a worker that serves `sock`."""
+    def spawn(self, worker: int, descriptors: tuple[int, int], until: float) -> None:
+        """Start a worker that reads requests from the first and replies to the second."""
         self._control.settimeout(max(0.001, until - monotonic()))
         command = nursery.COMMAND.pack(nursery.SPAWN, worker, 0)
         try:
-            socket.send_fds(self._control, [command], [sock.fileno()])
+            socket.send_fds(self._control, [command], list(descriptors))
         except TimeoutError:
             raise DeadlineError(f"worker {worker} could not be started in time") from None
         except OSError as error:

@@ -25,7 +25,7 @@ from importlib import import_module
 from time import monotonic, sleep
 
 COMMAND = struct.Struct("<Bii")
-"""Command, worker index, signal number. A SPAWN carries the worker's socket with it."""
+"""Command, worker index, signal number. A SPAWN carries the worker's two pipe ends with it."""
 SPAWN, SIGNAL, BYE = 1, 2, 3
 
 REPORT = struct.Struct("<Biii")
@@ -124,40 +124,43 @@ class _Nursery:
 
     def _obey(self) -> int | None:
         try:
-            data, descriptors, _, _ = socket.recv_fds(self._control, COMMAND.size, 1)
+            data, descriptors, _, _ = socket.recv_fds(self._control, COMMAND.size, 2)
         except ConnectionResetError:
             return None
         if len(data) < COMMAND.size:
             return None
         command, worker, number = COMMAND.unpack(data)
         if command == SPAWN:
-            self._spawn(worker, descriptors[0])
+            self._spawn(worker, descriptors)
         elif command == SIGNAL:
             for pid, child in self._children.items():
                 if child == worker:
                     os.kill(pid, number)
         return int(command)
 
-    def _spawn(self, worker: int, descriptor: int) -> None:
+    def _spawn(self, worker: int, descriptors: Sequence[int]) -> None:
         nursery = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._become_worker(worker, descriptor, nursery)
-        os.close(descriptor)
+            self._become_worker(worker, descriptors, nursery)
+        for descriptor in descriptors:
+            os.close(descriptor)
         self._children[pid] = worker
 
-    def _become_worker(self, worker: int, descriptor: int, nursery: int) -> None:
+    def _become_worker(self, worker: int, descriptors: Sequence[int], nursery: int) -> None:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for end in (self._control, self._bell, self._clapper):
                 end.close()
             if self._fresh:
-                os.set_inheritable(descriptor, True)  # noqa: FBT003
-                os.execv(sys.executable, fresh_python("worker", [descriptor, worker, nursery]))  # noqa: S606
-            from .worker import serve  # noqa: PLC0415 - a nursery that only starts others needs none
+                for descriptor in descriptors:
+                    os.set_inheritable(descriptor, True)  # noqa: FBT003
+                setup = [list(descriptors), worker, nursery]
+                os.execv(sys.executable, fresh_python("worker", setup))  # noqa: S606
+            from .worker import serve
 
-            serve(descriptor, worker, nursery)
+            serve(descriptors, worker, nursery)
         finally:
             os._exit(70)
 
@@ -187,6 +190,6 @@ def _reap_after(parent: int) -> None:
     until = monotonic() + _ORPHAN_GRACE
     while os.getppid() == parent and monotonic() < until:
         sleep(0.02)
-    from .segments import reap_stale_segments  # noqa: PLC0415 - rarely needed
+    from .segments import reap_stale_segments
 
     reap_stale_segments()

@@ -16,6 +16,8 @@ from .faults import cause_of, trace_of
 IN_PROCESS_FAULTS: tuple[type[BaseException], ...] = (Exception, SystemExit)
 """What an environment in the caller's own process may raise without it being meant for others."""
 
+_NO_ROWS: NDArray[np.intp] = np.empty(0, np.intp)
+
 
 def info_of(env: Any) -> EnvInfo:
     """Shapes and workflow model of a gymnasium environment; TypeError if it cannot be collected."""
@@ -93,12 +95,15 @@ def has_nan(obs: NDArray[Any]) -> bool:
 
 def rows_with_nan(out: StepArrays) -> NDArray[np.intp]:
     """The rows of a step in which the observation to act on or the final one has NaN in it."""
-    bad = np.zeros(len(out.obs), np.bool_)
-    if has_nan(out.obs):
-        bad |= np.isnan(out.obs.reshape(len(bad), -1)).any(axis=1)
+    if out.obs.dtype.kind != "f":
+        return _NO_ROWS
     ended = out.terminated | out.truncated
-    if ended.any() and has_nan(final := out.final_obs[ended]):
-        bad[ended] |= np.isnan(final.reshape(len(final), -1)).any(axis=1)
+    final_obs = out.final_obs[ended] if ended.any() else None
+    if not has_nan(out.obs) and (final_obs is None or not has_nan(final_obs)):
+        return _NO_ROWS
+    bad = np.isnan(out.obs.reshape(len(ended), -1)).any(axis=1)
+    if final_obs is not None:
+        bad[ended] |= np.isnan(final_obs.reshape(len(final_obs), -1)).any(axis=1)
     return np.flatnonzero(bad)
 
 

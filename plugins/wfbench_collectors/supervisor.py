@@ -7,12 +7,12 @@ ladder: ask, terminate, kill; and behind it the nursery, whose end takes every w
 
 from __future__ import annotations
 
+import os
 import pickle
 import resource
 import select
 import selectors
 import signal
-import socket
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -31,12 +31,15 @@ from .board import Board
 from .faults import cause_of
 from .launch import Nursery
 from .segments import reap_stale_segments
-from .wire import CollectorEnd, Kind, Message, encode
+from .wire import CollectorEnd, Kind, Message, connect, encode
 from .worker import Built, Task
 
 _EXIT_REPORT = 1.0
 """Seconds the nursery has for telling how a worker ended whose stream did."""
 _SPARE_DESCRIPTORS = 64
+_FEW = 4
+"""Workers whose replies may each wake the collector."""
+_NAP = 0.2
 
 
 class Worker:
@@ -130,6 +133,8 @@ class Supervisor:
         deaths: list[WorkerError] = []
         for worker in [w for w in waiting if self.workers[w].dead]:
             self._bury(worker, waiting, deaths, survive=survive)
+        if len(waiting) > _FEW:
+            self._nap(max(waiting), until)
         while waiting:
             messages, died = self.poll(until)
             if not messages and not died and monotonic() >= until:
@@ -141,6 +146,15 @@ class Supervisor:
             for worker in died & waiting:
                 self._bury(worker, waiting, deaths, survive=survive)
         return replies, deaths
+
+    def _nap(self, worker: int, until: float) -> None:
+        """Sleep until the worker asked last has answered, rather than wake once for every reply.
+
+        By then most others have. A death is seen after the nap, so it is a short one.
+        """
+        poll = select.poll()
+        poll.register(self.workers[worker].end, select.POLLIN)
+        poll.poll(min(_NAP, max(0.0, until - monotonic())) * 1000)
 
     def poll(self, until: float) -> tuple[list[tuple[int, Message]], set[int]]:
         """Wait for anything to happen: messages that came and workers that died.
@@ -229,11 +243,17 @@ class Supervisor:
         if self._nursery is None:
             raise CollectError("no workers were started")
         task = replace(task, board=self.board.name)
-        ours, theirs = socket.socketpair()
-        with theirs:
-            worker = Worker(task, CollectorEnd(ours))
-            self._selector.register(worker.end, selectors.EVENT_READ, task.worker)
-            self._nursery.spawn(task.worker, theirs, until)
+        end, descriptors = connect()
+        worker = Worker(task, end)
+        try:
+            self._selector.register(end, selectors.EVENT_READ, task.worker)
+            self._nursery.spawn(task.worker, descriptors, until)
+        except BaseException:
+            end.close()
+            raise
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
         return worker
 
     def _build(self, workers: Iterable[int], until: float) -> list[Built]:
@@ -333,7 +353,7 @@ def _pickled(task: Task) -> bytes:
 
 def _refuse_too_many(workers: int) -> None:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and workers + _SPARE_DESCRIPTORS > soft:
+    if soft != resource.RLIM_INFINITY and 2 * workers + _SPARE_DESCRIPTORS > soft:
         raise UsageError(
             f"{workers} workers need more than the {soft} descriptors this process may open; "
             "raise the limit (ulimit -n) or use fewer workers"

@@ -1,4 +1,7 @@
-"""Messages between a collector and its workers: a numbered header and a body over one socket.
+"""Messages between a collector and its workers: a numbered header and a body over two pipes.
+
+Two pipes and not one socket, because a process that sleeps in a read of a socket is also woken when
+the other side takes what it had written, which would double the switches of every step.
 
 Every request carries a sequence number and its reply repeats it, so an answer that comes too late
 can never be taken for the answer to a newer question. The end of the stream is the worker's death.
@@ -6,8 +9,8 @@ can never be taken for the answer to a newer question. The end of the stream is 
 
 from __future__ import annotations
 
+import os
 import select
-import socket
 import struct
 from enum import IntEnum
 from time import monotonic
@@ -54,12 +57,19 @@ def encode(sequence: int, kind: Kind, body: bytes = b"") -> bytes:
     return _HEADER.pack(sequence, len(body), kind) + body
 
 
+def connect() -> tuple[CollectorEnd, tuple[int, int]]:
+    """A new connection: the collector's end, and the worker's two descriptors."""
+    requests, to_worker = os.pipe()
+    from_worker, replies = os.pipe()
+    return CollectorEnd(to_worker, from_worker), (requests, replies)
+
+
 class WorkerEnd:
     """The worker's end: it may block, because its supervisor ends it when it must not."""
 
-    def __init__(self, sock: socket.socket) -> None:
-        sock.settimeout(None)
-        self._sock = sock
+    def __init__(self, requests: int, replies: int) -> None:
+        self._requests = requests
+        self._replies = replies
         self._returned: list[Message] = []
 
     def put_back(self, message: Message) -> None:
@@ -75,38 +85,42 @@ class WorkerEnd:
 
     def waiting(self) -> bool:
         """Whether a message, or the end of the stream, can be received without blocking."""
-        return bool(select.select([self._sock], [], [], 0)[0])
+        return bool(select.select([self._requests], [], [], 0)[0])
 
     def send(self, sequence: int, kind: Kind, body: bytes = b"") -> None:
         """Send a message; `Gone` once the collector is gone."""
+        view = memoryview(encode(sequence, kind, body))
         try:
-            self._sock.sendall(encode(sequence, kind, body))
-        except (BrokenPipeError, ConnectionResetError):
+            while view:
+                view = view[os.write(self._replies, view) :]
+        except BrokenPipeError:
             raise Gone from None
 
     def _exactly(self, size: int) -> bytes:
-        try:
-            data = self._sock.recv(size, socket.MSG_WAITALL)
-        except ConnectionResetError:
-            raise Gone from None
-        if len(data) < size:
-            raise Gone
+        data = os.read(self._requests, size)
+        while len(data) < size:
+            more = os.read(self._requests, size - len(data))
+            if not more:
+                raise Gone
+            data += more
         return data
 
 
 class CollectorEnd:
     """The collector's end of one worker: it never blocks for longer than it was told."""
 
-    def __init__(self, sock: socket.socket) -> None:
-        sock.settimeout(0.0)
-        self._sock = sock
+    def __init__(self, requests: int, replies: int) -> None:
+        for descriptor in (requests, replies):
+            os.set_blocking(descriptor, False)
+        self._requests = requests
+        self._replies = replies
         self._pending = bytearray()
         self.ended = False
         """Whether the worker's end was closed and everything it had sent was read."""
 
     def fileno(self) -> int:
         """The descriptor to wait on."""
-        return self._sock.fileno()
+        return self._replies
 
     def send(self, data: bytes, until: float) -> bool:
         """Send all of it before the monotonic time `until`; False if that was not possible.
@@ -116,12 +130,12 @@ class CollectorEnd:
         view = memoryview(data)
         while view:
             try:
-                view = view[self._sock.send(view) :]
+                view = view[os.write(self._requests, view) :]
             except BlockingIOError:
                 left = until - monotonic()
-                if left <= 0 or not _writable(self._sock, left):
+                if left <= 0 or not _writable(self._requests, left):
                     return False
-            except (BrokenPipeError, ConnectionResetError):
+            except BrokenPipeError:
                 return True
         return True
 
@@ -132,18 +146,19 @@ class CollectorEnd:
         return self._parse()
 
     def close(self) -> None:
-        """Close this end."""
-        self._sock.close()
+        """Close this end; safe to call twice."""
+        for descriptor in (self._requests, self._replies):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._requests = self._replies = -1
 
     def _fill(self) -> bool:
         size = _CHUNK
         while True:
             try:
-                data = self._sock.recv(size)
+                data = os.read(self._replies, size)
             except BlockingIOError:
                 return True
-            except ConnectionResetError:
-                data = b""
             if not data:
                 self.ended = True
                 return bool(self._pending)
@@ -165,7 +180,7 @@ class CollectorEnd:
         return messages
 
 
-def _writable(sock: socket.socket, seconds: float) -> bool:
+def _writable(descriptor: int, seconds: float) -> bool:
     poll = select.poll()
-    poll.register(sock, select.POLLOUT)
+    poll.register(descriptor, select.POLLOUT)
     return bool(poll.poll(seconds * 1000))

@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import signal
-import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -99,18 +98,17 @@ class Handler(Protocol):
 
 def main(arguments: Sequence[str]) -> None:
     """Run a worker in a fresh interpreter."""
-    descriptor, worker, nursery = json.loads(arguments[0])
-    serve(descriptor, worker, nursery)
+    descriptors, worker, nursery = json.loads(arguments[0])
+    serve(descriptors, worker, nursery)
 
 
-def serve(descriptor: int, worker: int, nursery: int) -> None:
+def serve(descriptors: Sequence[int], worker: int, nursery: int) -> None:
     """Answer requests until the collector closes or is gone; never returns."""
     status = 0
-    sock = socket.socket(fileno=descriptor)
     try:
         die_with_parent(nursery)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _Server(WorkerEnd(sock), worker).run()
+        _Server(WorkerEnd(*descriptors), worker).run()
     except Gone:
         pass
     except BaseException as error:  # noqa: BLE001 - the last word of a process
@@ -119,7 +117,6 @@ def serve(descriptor: int, worker: int, nursery: int) -> None:
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        sock.close()
         os._exit(status)
 
 
