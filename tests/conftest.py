@@ -1,10 +1,12 @@
-"""What every test gets: proof that it left nothing behind."""
+"""What every test gets: proof that it left nothing behind, and wfbench as a user runs it."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 
@@ -77,3 +79,58 @@ def no_leaks() -> Iterator[None]:
     after = _descriptors()
     grown = {fd: after[fd] for fd in after.keys() - descriptors.keys() - _session_descriptors()}
     assert not grown, f"descriptors left open: {grown}"
+
+
+@pytest.fixture
+def clean_environ() -> dict[str, str]:
+    """The environment of this process without what would change wfbench's answers."""
+    unwanted = ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "PYTHONPATH")
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("WFBENCH_") and name not in unwanted
+    }
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def wfbench(clean_environ: dict[str, str]) -> Run:
+    """Run `wfbench ARGS...` as its own process; `env` adds variables, `cwd` sets the directory."""
+
+    def run(
+        *args: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "wfbench", *args],
+            env={**clean_environ, **(env or {})},
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def make_distribution(tmp_path: Path) -> Callable[..., Path]:
+    """Write an installed distribution and return the directory to put on PYTHONPATH."""
+
+    def make(
+        name: str, files: Mapping[str, str], entry_points: Mapping[str, str], version: str = "1.2.3"
+    ) -> Path:
+        site = tmp_path / "site"
+        info = site / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        lines = [f"{key} = {value}" for key, value in entry_points.items()]
+        (info / "entry_points.txt").write_text("\n".join(["[wfbench]", *lines, ""]))
+        for path, text in files.items():
+            (site / path).parent.mkdir(parents=True, exist_ok=True)
+            (site / path).write_text(text)
+        return site
+
+    return make

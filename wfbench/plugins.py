@@ -6,28 +6,18 @@ returns sound descriptors is registered; any other is listed as broken and leave
 
 from __future__ import annotations
 
-import importlib
 import logging
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import pluggy
-
-from wfbench import hookspecs
 from wfbench.contract import Event, PluginError, Spec, UsageError
-from wfbench.descriptors import DescriptorError, checked_specs
 from wfbench.discovery import Candidate, Source, in_directories, installed
+from wfbench.trial import cause_of, hook_manager, tried_out
 
 log = logging.getLogger(__name__)
-
-_NOT_THE_PLUGIN = (
-    "<",
-    *(str(Path(str(module.__file__)).parent) for module in (hookspecs, pluggy, importlib)),
-)
-"""Beginnings of the files that take part in loading a plugin without being the plugin."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +62,7 @@ class PluginHost:
         self.broken: list[Broken] = []
         self.blocked: list[Source] = []
         self._offers: dict[tuple[str, str], Offer] = {}
-        self._manager = _manager()
-        if log.isEnabledFor(logging.DEBUG):
-            self._manager.add_hookcall_monitoring(_before_call, _after_call)
+        self._manager = hook_manager(log)
 
     def offers(self, kind: str | None = None) -> list[Offer]:
         """What is on offer, of one kind or of all, by kind and name."""
@@ -109,13 +97,13 @@ class PluginHost:
         names = set(source.names)
         try:
             plugin = candidate.load()
-            offers = [Offer(spec, source) for spec in _tried_out(plugin, source.plugin, names)]
+            offers = [Offer(spec, source) for spec in tried_out(plugin, source.plugin, names, log)]
             self._refuse_duplicates(offers)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - not even SystemExit may get out of a plugin
             trace = "".join(traceback.format_exception(error))
-            self.broken.append(Broken(source, _cause(error), frozenset(names), trace))
+            self.broken.append(Broken(source, cause_of(error), frozenset(names), trace))
             log.debug("broken: %s (%s): %s", source.plugin, source, error)
             return
         self._manager.register(plugin, name=f"{source.plugin} ({source})")
@@ -169,46 +157,3 @@ def _candidates(settings: PluginSettings) -> Iterator[Candidate]:
     found = installed()
     yield from found if settings.external else (c for c in found if c.source.bundled)
     yield from in_directories(settings.directories)
-
-
-def _manager() -> pluggy.PluginManager:
-    manager = pluggy.PluginManager("wfbench")
-    manager.add_hookspecs(hookspecs)
-    return manager
-
-
-def _tried_out(plugin: Any, name: str, names: set[str]) -> list[Spec]:
-    """The descriptors of a plugin, from a manager that nothing else is registered with."""
-    trial = _manager()
-    trial.register(plugin, name=name)
-    trial.check_pending()
-    hooks = [caller.name for caller in trial.get_hookcallers(plugin) or ()]
-    if not hooks:
-        raise PluginError("it implements no hook; mark its functions with @hookimpl")
-    specs = []
-    for hook in hooks:
-        if hook in hookspecs.REGISTRATION:
-            for returned in getattr(trial.hook, hook)():
-                found = checked_specs(hook, hookspecs.REGISTRATION[hook], returned)
-                names |= {spec.name for spec in found}
-                specs += found
-    return specs
-
-
-def _cause(error: BaseException) -> str:
-    """One line: what went wrong, and on which line of the plugin."""
-    text = " ".join(str(error).split()) or "no message"
-    if not isinstance(error, (PluginError, DescriptorError)):
-        text = f"{type(error).__name__}: {text}"
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(_NOT_THE_PLUGIN)]
-    return f"{text} ({own[-1].filename}, line {own[-1].lineno})" if own else text
-
-
-def _before_call(hook: str, impls: Any, kwargs: Any) -> None:
-    log.debug("call %s(%s) of %s", hook, ", ".join(kwargs), [i.plugin_name for i in impls])
-
-
-def _after_call(outcome: Any, hook: str, _impls: Any, _kwargs: Any) -> None:
-    result = "raised" if outcome.exception is not None else "returned"
-    log.debug("%s %s", hook, result)

@@ -113,8 +113,8 @@ def select(
     names = {choice.spec.name for choices in chosen.values() for choice in choices}
     for name in options:
         if name not in names:
-            listed = ", ".join(sorted(names)) or "nothing"
-            raise UsageError(f"options are given for {name!r}, which is not selected ({listed} is)")
+            listed = ", ".join(sorted(names)) or "none"
+            raise UsageError(f"options are given for {name!r}, but the selection is {listed}")
     return chosen
 
 
