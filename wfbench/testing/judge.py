@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import shutil
-import signal
-import sys
 import traceback
-from multiprocessing.connection import Connection
 
 from wfbench.contract import CollectorSpec, WfbenchError
+from wfbench.isolated import inside
 from wfbench.options import resolve_options
 from wfbench.plugins import PluginHost, PluginSettings, load_plugins
 
@@ -19,13 +16,10 @@ from .promise import Promise
 from .promises import COLLECTOR
 from .verdict import BrokenPromiseError, Check, DoesNotApply
 
-_PR_SET_PDEATHSIG = 1
-
 
 def main(descriptor: str) -> None:
     """Judge what comes over the connection until it is closed."""
-    _end_with_parent()
-    connection: Connection[object, object] = Connection(int(descriptor))
+    connection = inside(descriptor)
     case = connection.recv()
     assert isinstance(case, Case)  # noqa: S101 (the protocol)
     try:
@@ -72,9 +66,3 @@ def _spec(host: PluginHost, case: Case) -> CollectorSpec:
     spec = host.find("collector", case.collector).spec
     assert isinstance(spec, CollectorSpec)  # noqa: S101 (that is what the kind means)
     return spec
-
-
-def _end_with_parent() -> None:
-    """Whoever waits for the verdicts is gone: so is the reason to go on."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -107,13 +106,3 @@ def family(pid: int) -> set[int]:
     """A process and its descendants."""
     process = psutil.Process(pid)
     return {pid, *(child.pid for child in process.children(recursive=True))}
-
-
-def end_session(leader: int) -> None:
-    """Kill every process of the session that `leader` was started as the leader of."""
-    for pid in psutil.pids():
-        try:
-            if os.getsid(pid) == leader:
-                os.kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from wfbench.contract import EnvRef
+from wfbench.isolated import end_session, python_command, python_environment
 from wfbench.policies import NetworkPolicy
 from wfbench.testing import traces
 from wfbench.testing.ground import Ground
-from wfbench.testing.judging import python_command, python_environment
 from wfbench.testing.probe import FEATURES, THREAD_VARIABLES
 from wfbench.testing.verdict import BrokenPromiseError, DoesNotApply, expect
 from wfbench.testing.victim import Victim
@@ -96,7 +96,7 @@ def _victim(ground: Ground, step_seconds: float) -> Iterator[tuple[subprocess.Po
                 expect(process.poll() is None, f"it ended early: {errors.read_text()[-300:]}")
                 yield process, errors
             finally:
-                traces.end_session(process.pid)
+                end_session(process.pid)
                 process.wait()
 
 
