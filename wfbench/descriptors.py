@@ -6,7 +6,16 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from wfbench.contract import API_FLOOR, API_VERSION, FactorySpec, Spec
+from wfbench.contract import (
+    API_FLOOR,
+    API_VERSION,
+    Cadence,
+    FactorySpec,
+    HealthCheckSpec,
+    ReporterSpec,
+    Spec,
+    TrainerSpec,
+)
 from wfbench.options import declared_options
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -54,7 +63,20 @@ def _check(hook: str, spec: Any) -> None:
         path = getattr(spec, name, None)
         if path is not None and not (isinstance(path, str) and _IMPORT_PATH.fullmatch(path)):
             raise DescriptorError(f"{where}: {name} {path!r} is not 'package.module:name'")
+    _check_kind(where, spec)
+
+
+def _check_kind(where: str, spec: Any) -> None:
+    """What only descriptors of one kind have."""
+    if isinstance(spec, TrainerSpec) and not isinstance(spec.cadence, Cadence):
+        raise DescriptorError(f"{where}: cadence {spec.cadence!r} is not a Cadence")
+    if isinstance(spec, ReporterSpec) and not spec.suffix.startswith("."):
+        raise DescriptorError(f"{where}: suffix {spec.suffix!r} does not begin with a dot")
+    if isinstance(spec, HealthCheckSpec) and not callable(spec.check):
+        raise DescriptorError(f"{where}: check {spec.check!r} cannot be called")
     if isinstance(spec, FactorySpec):
+        if not isinstance(spec.capabilities, frozenset):
+            raise DescriptorError(f"{where}: capabilities must be a frozenset of names")
         try:
             declared_options(spec)
         except (ValueError, NameError, TypeError) as error:

@@ -62,6 +62,10 @@ WAYS_TO_BREAK = {
     "reserved-name": (returning(f"[{spec(name='all')}]"), "lower-case letters"),
     "no-summary": (returning(f"[{spec(summary='')}]"), "must be one line"),
     "bad-factory": (returning(f"[{spec(factory='some.module')}]"), "is not 'package.module:name'"),
+    "capabilities-as-list": (
+        returning(f"[{spec(capabilities=['deterministic'])}]"),
+        "capabilities must be a frozenset",
+    ),
     "options-not-a-dataclass": (returning(f"[{spec(options=3)}]"), "must be a dataclass"),
     "positional-without-options": (returning(f"[{spec(positional='x')}]"), "there are no options"),
     "option-without-default": (

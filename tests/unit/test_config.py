@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wfbench.config import PRESETS, SETTINGS, RunConfig
+from wfbench.contract import UsageError
+from wfbench.layers import Layer, environment_layer, file_layer, resolve
+from wfbench.selection import parse_options
+
+
+def test_the_defaults_are_the_documented_ones() -> None:
+    config = RunConfig()
+    documented = {
+        "n_envs": 200,
+        "workflows": 20,
+        "max_episodes": 50,
+        "min_episodes": 5,
+        "update_every": 100,
+        "threshold": 0.95,
+        "lambda_": 30.0,
+        "beta": 2.0,
+        "gamma": 0.99,
+        "epochs": 4,
+        "lr": 0.002,
+        "clip": 0.2,
+        "red": "bline",
+        "seed": 0,
+    }
+    assert {name: getattr(config, name) for name in documented} == documented
+
+
+@pytest.mark.parametrize(
+    ("preset", "n_envs", "max_episodes", "min_episodes", "transitions"),
+    [
+        ("documented-25", 25, 50, 10, 2_500),
+        ("documented-200", 200, 50, 5, 20_000),
+        ("original", 1, 10_000, 1000, 20_000),
+        ("sequential", 1, 10_000, 1000, 10_000),
+        ("limited", 50, 100, 10, 5_000),
+        ("aggressive", 500, 20, 3, 50_000),
+    ],
+)
+def test_the_presets_are_the_documented_configurations(
+    preset: str, n_envs: int, max_episodes: int, min_episodes: int, transitions: int
+) -> None:
+    config = resolve([Layer("command line", preset=preset)]).config
+    found = (config.n_envs, config.max_episodes, config.min_episodes)
+    assert found == (n_envs, max_episodes, min_episodes)
+    assert config.n_envs * config.update_every == transitions
+    assert config.epochs == (6 if preset == "original" else 4)
+
+
+def test_every_preset_leaves_room_for_an_update() -> None:
+    for preset in PRESETS:
+        config = resolve([Layer("command line", preset=preset)]).config
+        assert config.max_episodes * 100 >= config.update_every
+
+
+def test_later_layers_win_and_each_setting_knows_who_set_it(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('preset = "limited"\nlr = 1\nlambda = 10\ncollector = ["shm", "pipe"]\n')
+    effective = resolve(
+        [
+            file_layer(file),
+            environment_layer({"WFBENCH_RUN_LR": "0.5", "WFBENCH_RUN_SEED": "3", "OTHER": "1"}),
+            Layer("command line", {"seed": 4}),
+        ]
+    )
+    config, sources = effective.config, effective.sources
+    assert (config.n_envs, sources["n_envs"]) == (50, "preset limited")
+    assert (config.lambda_, sources["lambda_"]) == (10.0, str(file))
+    assert (config.lr, sources["lr"]) == (0.5, "environment")
+    assert (config.seed, sources["seed"]) == (4, "command line")
+    assert config.collector == ("shm", "pipe")
+    assert "gamma" not in sources
+
+
+def test_the_preset_of_the_last_layer_replaces_the_others() -> None:
+    layers = [
+        Layer("file", {"n_envs": 7}, preset="limited"),
+        environment_layer({"WFBENCH_RUN_PRESET": "aggressive"}),
+    ]
+    config = resolve(layers).config
+    assert (config.n_envs, config.max_episodes) == (7, 20)
+
+
+def test_lists_in_the_environment_are_separated_by_spaces() -> None:
+    layer = environment_layer({"WFBENCH_RUN_COLLECTOR": "shm:workers=2,payload=mask pipe"})
+    assert layer.values == {"collector": ("shm:workers=2,payload=mask", "pipe")}
+
+
+def test_an_option_wins_in_either_notation_by_its_layer(tmp_path: Path) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text('collector = "shm:workers=1,payload=mask"\n[options.cage2]\nred = "sleep"\n')
+    flags = Layer("command line", {"env": "cage2:red=meander"}, parse_options(["shm.workers=8"]))
+    effective = resolve([file_layer(file), flags])
+    assert effective.config.collector == ("shm:payload=mask",)
+    assert effective.config.env == "cage2:red=meander"
+    assert effective.options == {"shm": {"workers": "8"}}
+    assert effective.option_sources["shm.workers"] == "command line"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("n_env = 3", r"no setting 'n_env'; there are env, collector, .*lambda.* preset, options"),
+        ("n_envs = 2.5", "n_envs: 2.5 is not of type int"),
+        ("n_envs = true", "n_envs: True is not of type int"),
+        ("red = 3", "red: 3 is not of type str"),
+        ("preset = 3", "preset is 3; it must be a name"),
+        ("options = 3", "options go into tables"),
+        ("[options]\nshm = 3", "options go into tables"),
+        ("n_envs = ", "this is not TOML"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_a_usage_error(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "run.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=message) as caught:
+        file_layer(file)
+    assert str(file) in str(caught.value)
+
+
+def test_a_missing_or_binary_file_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        file_layer(tmp_path / "none.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="this is not TOML"):
+        file_layer(tmp_path / "binary.toml")
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"WFBENCH_RUN_N_ENV": "3"}, "WFBENCH_RUN_N_ENV is set, but there is no such setting"),
+        ({"WFBENCH_RUN_N_ENVS": "many"}, "WFBENCH_RUN_N_ENVS: 'many' is not of type int"),
+    ],
+)
+def test_a_variable_that_makes_no_sense_is_a_usage_error(
+    variables: dict[str, str], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        environment_layer(variables)
+
+
+def test_an_unknown_preset_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="no preset 'fast'; choose from documented-25"):
+        resolve([Layer("command line", preset="fast")])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_envs": 0}, "n_envs is 0; it must be at least 1"),
+        ({"min_episodes": 60}, "max_episodes is 50; it must not be below min_episodes"),
+        ({"threshold": 0.0}, "threshold is 0.0"),
+        ({"threshold": 1.01}, "threshold is 1.01"),
+        ({"lambda_": -1.0}, "lambda is -1.0"),
+        ({"lambda_": float("nan")}, "lambda is nan"),
+        ({"beta": float("inf")}, "beta is inf"),
+        ({"gamma": 1.5}, "gamma is 1.5"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"lr": 0.0}, "lr is 0.0"),
+        ({"clip": 1.0}, "clip is 1.0"),
+        ({"seed": -1}, "seed is -1; it must not be negative"),
+        ({"collector": ()}, "collector is"),
+    ],
+)
+def test_impossible_values_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        RunConfig(**changes)
+
+
+def test_settings_have_one_name_everywhere() -> None:
+    names = {(setting.key, setting.flag, setting.variable) for setting in SETTINGS.values()}
+    assert ("lambda", "--lambda", "WFBENCH_RUN_LAMBDA") in names
+    assert ("n_envs", "--n-envs", "WFBENCH_RUN_N_ENVS") in names
+    assert all(setting.help.endswith(".") for setting in SETTINGS.values())

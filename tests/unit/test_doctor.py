@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from wfbench.contract import OWNER_VARIABLE, Health, HealthCheckSpec, hookimpl
+from wfbench.discovery import Candidate, Source
+from wfbench.doctor import Finding, examine, leftovers, machine
+from wfbench.plugins import PluginHost
+
+
+@pytest.fixture
+def dead_pid() -> int:
+    """The number of a process that is gone."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait(timeout=60)
+    return process.pid
+
+
+@pytest.fixture
+def shm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(leftovers, "SHM", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def orphan(dead_pid: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that works for an owner who is dead."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); import time; time.sleep(100)"],
+        env={**os.environ, OWNER_VARIABLE: str(dead_pid)},
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    yield process
+    process.kill()
+    process.wait(timeout=60)
+    process.stdout.close()
+
+
+def finding(name: str, host: PluginHost | None = None, *, fix: bool = False) -> Finding:
+    [found] = [f for f in examine(host or PluginHost(), fix=fix) if f.name == name]
+    return found
+
+
+def test_segments_of_the_dead_are_found_and_removed_and_no_others(shm: Path, dead_pid: int) -> None:
+    stale = shm / f"wfbench_{dead_pid}_0a1b"
+    alive = shm / f"wfbench_{os.getpid()}_0a1b"
+    foreign = shm / f"other_{dead_pid}_0a1b"
+    for path in (stale, alive, foreign):
+        path.write_bytes(b"x" * 10)
+    before = finding("segments")
+    assert not before.ok
+    assert stale.name in before.message
+    assert "10 bytes" in before.message
+    after = finding("segments", fix=True)
+    assert (after.ok, after.fixed) == (True, "removed 1 segments")
+    assert [path.exists() for path in (stale, alive, foreign)] == [False, True, True]
+
+
+def test_a_segment_that_someone_holds_is_left_alone(shm: Path, dead_pid: int) -> None:
+    held = shm / f"wfbench_{dead_pid}_0a1b"
+    with held.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert finding("segments", fix=True).ok
+        assert held.exists()
+
+
+def test_workers_of_the_dead_are_found_and_ended(orphan: subprocess.Popen[bytes]) -> None:
+    before = finding("workers")
+    assert not before.ok
+    assert str(orphan.pid) in before.message
+    assert finding("workers", fix=True).fixed == "ended 1 workers"
+    assert not psutil.pid_exists(orphan.pid)
+    assert finding("workers").ok
+
+
+def test_workers_of_the_living_are_left_alone() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(100)"],
+        env={**os.environ, OWNER_VARIABLE: str(os.getpid())},
+    )
+    try:
+        assert str(process.pid) not in finding("workers").message
+    finally:
+        process.kill()
+        process.wait(timeout=60)
+
+
+def test_too_little_room_is_told_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = psutil.virtual_memory()
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: usage._replace(available=10**6))
+    low = finding("memory")
+    assert (low.ok, low.remedy) == (False, "close other programs, or use fewer workers")
+
+
+@pytest.mark.parametrize(
+    ("value", "ok"), [("1", True), ("0", False), ("many", False), ("9999", False)]
+)
+def test_thread_settings_must_fit_the_cores(
+    value: str,
+    ok: bool,
+    monkeypatch: pytest.MonkeyPatch,  # noqa: FBT001 - a parameter of pytest
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    found = finding("threads")
+    assert found.ok is ok
+    assert "OMP_NUM_THREADS" in found.message
+
+
+def test_a_container_with_less_time_than_cores_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quota = tmp_path / "cpu.max"
+    quota.write_text("150000 100000\n")
+    assert machine._quota(quota) == 1.5
+    quota.write_text("max 100000\n")
+    assert machine._quota(quota) is None
+    assert machine._quota(tmp_path / "none") is None
+    monkeypatch.setattr(machine, "_quota", lambda _file: 0.5)
+    assert "may use only 0.5" in finding("cores").message
+
+
+def test_a_cache_that_cannot_be_written_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    assert finding("kernel-cache").message == "empty; the first run compiles"
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "kernel.nbi").touch()
+    assert finding("kernel-cache").message == "1 compiled functions kept"
+    monkeypatch.setattr(os, "access", lambda *_args: False)
+    bad = finding("kernel-cache")
+    assert (bad.ok, bad.remedy) == (False, "export NUMBA_CACHE_DIR=some writable directory")
+
+
+def test_checks_of_plugins_run_and_cannot_stop_the_others() -> None:
+    state = {"well": False}
+
+    def mend() -> str:
+        state["well"] = True
+        return "made it well"
+
+    def raises() -> Health:
+        raise OSError("no luck")
+
+    def lies() -> Health:
+        return "fine"  # type: ignore[return-value]
+
+    class Plugin:
+        @hookimpl
+        def wfbench_health_checks(self) -> list[HealthCheckSpec]:
+            spec = HealthCheckSpec
+            return [
+                spec(name="raising", summary="x", check=raises),
+                spec(name="lying", summary="x", check=lies),
+                spec(
+                    name="mendable",
+                    summary="x",
+                    check=lambda: Health(state["well"], "as it is", "mend it"),
+                    fix=mend,
+                ),
+                spec(
+                    name="hopeless",
+                    summary="x",
+                    check=lambda: Health(ok=False, message="bad", remedy="give up"),
+                    fix=lambda: str(1 // 0),
+                ),
+            ]
+
+    host = PluginHost()
+    host.add(Candidate(Source("test", "wfbench-test", "1", ""), Plugin))
+    assert finding("raising", host).message == "the check raised OSError: no luck"
+    assert "not a Health" in finding("lying", host).message
+    assert finding("mendable", host).remedy == "mend it"
+    mended = finding("mendable", host, fix=True)
+    assert (mended.ok, mended.fixed, mended.remedy) == (True, "made it well", "")
+    hopeless = finding("hopeless", host, fix=True)
+    assert (hopeless.ok, hopeless.remedy) == (False, "give up")
+    assert "ZeroDivisionError" in hopeless.fixed
