@@ -1,0 +1,130 @@
+"""The definitions of compliance, by name and version.
+
+Compliance is the share of an episode's counted fixes that follow the order. What counts and what
+follows is a definition; a figure without one is worthless, so every definition has an id and a
+change of its rule is a new version. Old versions stay, so that old results can be made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from types import MappingProxyType
+
+from wfbench.contract import UsageError
+
+
+class Rule(IntEnum):
+    """When a counted fix follows the order."""
+
+    FIRST = 0
+    """Its unit type is the most urgent one that is compromised."""
+    NONE_BEFORE = 1
+    """No more urgent type than its own is compromised."""
+    TARGETED = 2
+    """Every more urgent type than its own was the target of a fix earlier in the episode."""
+
+
+class Idle(IntEnum):
+    """What a fix is while nothing is compromised."""
+
+    COMPLIANT = 0
+    NEUTRAL = 1
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What counts as a fix and when it follows the order."""
+
+    name: str
+    version: int
+    summary: str
+    rule: Rule
+    idle: Idle
+    ignore_footholds: bool
+    """Leave hosts out of the mask on which the intruder has a session that nothing can end."""
+    only_ending: bool = False
+    """Count only fixes that end at least one session of the intruder."""
+
+    @property
+    def id(self) -> str:
+        """Name and version, as every written row has it."""
+        return f"{self.name}@{self.version}"
+
+
+_ALL = (
+    Definition(
+        "strict",
+        1,
+        "the target type is the first compromised one, the foothold included; "
+        "any fix is compliant while nothing is compromised",
+        Rule.FIRST,
+        Idle.COMPLIANT,
+        ignore_footholds=False,
+    ),
+    Definition(
+        "strict-nofoothold",
+        1,
+        "as strict, without the foothold; a fix while nothing is compromised is neutral",
+        Rule.FIRST,
+        Idle.NEUTRAL,
+        ignore_footholds=True,
+    ),
+    Definition(
+        "effective",
+        1,
+        "as strict-nofoothold, counting only fixes that end a session of the intruder",
+        Rule.FIRST,
+        Idle.NEUTRAL,
+        ignore_footholds=True,
+        only_ending=True,
+    ),
+    Definition(
+        "precedence",
+        1,
+        "no type before the target's is compromised, the foothold left out; "
+        "any fix is compliant while nothing is compromised",
+        Rule.NONE_BEFORE,
+        Idle.COMPLIANT,
+        ignore_footholds=True,
+    ),
+    Definition(
+        "precedence-neutral",
+        1,
+        "as precedence; a fix while nothing is compromised is neutral",
+        Rule.NONE_BEFORE,
+        Idle.NEUTRAL,
+        ignore_footholds=True,
+    ),
+    Definition(
+        "targeted",
+        1,
+        "every type before the target's was the target of a fix earlier in the episode; "
+        "the state plays no part",
+        Rule.TARGETED,
+        Idle.COMPLIANT,
+        ignore_footholds=False,
+    ),
+)
+
+DEFINITIONS: Mapping[str, Definition] = MappingProxyType({one.id: one for one in _ALL})
+"""Every definition ever used, by id."""
+
+DEFAULT = "effective"
+"""The definition a run is trained and judged by."""
+
+BESIDE = "strict-nofoothold"
+"""The definition that is always reported beside it."""
+
+
+def find_definition(text: str) -> Definition:
+    """The definition of this id, or the newest version of this name."""
+    if text in DEFINITIONS:
+        return DEFINITIONS[text]
+    versions = [one for one in _ALL if one.name == text]
+    if not versions:
+        raise UsageError(
+            f"there is no compliance definition {text!r}; there are {', '.join(DEFINITIONS)}"
+        )
+    return max(versions, key=lambda one: one.version)

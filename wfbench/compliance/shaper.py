@@ -1,0 +1,200 @@
+"""From a rollout to shaped rewards and judged episodes.
+
+The alignment reward is a telescoping potential: S is `weight` times the compliance so far, and
+`weight * no_fix` before the first counted fix; a step earns the change of S. An episode's alignment
+is therefore exactly `weight * (compliance - no_fix)`, whatever happened on the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.compliance.definitions import BESIDE, DEFAULT, find_definition
+from wfbench.compliance.ranking import flags, rank
+from wfbench.contract import Order, PluginError, Rollout, UsageError, WorkflowModel
+
+NO_FIX = 0.5
+"""The compliance of an episode without a counted fix."""
+
+_ROUNDING = 1e-6
+"""Several float32 roundings, relative to what was summed."""
+
+
+class InvariantError(RuntimeError):
+    """Shaped rewards do not add up: a bug of wfbench."""
+
+
+@dataclass(frozen=True)
+class Episodes:
+    """The episodes that ended in a rollout, in the row-major order of their last rows."""
+
+    env_id: NDArray[np.int64]
+    env_return: NDArray[np.float64]
+    alignment: NDArray[np.float64]
+    compliance: NDArray[np.float64]
+    beside: NDArray[np.float64]
+    """Compliance by the definition that is reported beside."""
+    fixes: NDArray[np.int64]
+    counted: NDArray[np.int64]
+    """Fixes that the definition counts."""
+    wasted: NDArray[np.int64]
+    """Fixes that ended no session."""
+    length: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.env_id)
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """A rollout's rewards with the alignment reward, and the episodes that ended in it."""
+
+    rewards: NDArray[np.float32]
+    """[T, N] environment plus alignment."""
+    alignment: NDArray[np.float32]
+    episodes: Episodes
+    incomplete: int = 0
+    """Episodes that ended but are not in `episodes`, because rows of them were never delivered."""
+
+
+class Shaper:
+    """Judges the rollouts of one collector by one order.
+
+    Counters of unfinished episodes carry over from one rollout to the next, by environment. Where
+    rows of an environment are missing, or workers were restarted, the episode that was going on is
+    left out rather than judged by a part of it.
+    """
+
+    def __init__(
+        self,
+        model: WorkflowModel,
+        order: Order,
+        *,
+        definition: str = DEFAULT,
+        beside: str = BESIDE,
+        weight: float = 30.0,
+        no_fix: float = NO_FIX,
+    ) -> None:
+        from wfbench.compliance import kernel  # compiled code, loaded when first needed
+
+        if not 0 <= weight < np.inf:
+            raise UsageError(f"the alignment weight is {weight}; it must be a number from 0 up")
+        if not 0 <= no_fix <= 1:
+            raise UsageError(f"no_fix is {no_fix}; it must be between 0 and 1")
+        self.definition = find_definition(definition)
+        self.beside = find_definition(beside)
+        self.order = order
+        self.weight = float(weight)
+        self.no_fix = float(no_fix)
+        ranking = rank(model, order)
+        self._kernel = kernel
+        self._place = ranking.place
+        self._judges = (
+            *(flags(self.definition), ranking.masks(self.definition)),
+            *(flags(self.beside), ranking.masks(self.beside)),
+        )
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget every unfinished episode: the next rows are the first of theirs."""
+        self._carry = np.zeros((0, len(self._kernel.Carry)))
+
+    def shape(self, rollout: Rollout) -> Shaped:
+        """Shape and judge the rows that follow those of the last call."""
+        self._make_room(int(rollout.env_id.max()) + 1)
+        if rollout.counters.restarts:
+            self._break_episodes()
+        shape = rollout.actions.shape
+        alignment = np.empty(shape, dtype=np.float32)
+        total = np.empty(shape, dtype=np.float32)
+        room = int(np.count_nonzero(rollout.ended))
+        finished = np.empty((room, len(self._kernel.Carry)))
+        cells = np.empty(room, dtype=np.int64)
+        bad, ends = self._kernel.shape_pass(
+            np.lexsort((rollout.first_step, rollout.env_id)),
+            rollout.env_id,
+            rollout.first_step,
+            rollout.actions,
+            rollout.rewards,
+            rollout.terminated,
+            rollout.truncated,
+            rollout.compromised,
+            rollout.ended_session,
+            self._place,
+            *self._judges,
+            self.weight,
+            self.no_fix,
+            self._carry,
+            alignment,
+            total,
+            finished,
+            cells,
+        )
+        if bad != self._kernel.DONE:
+            action = rollout.actions.ravel()[bad]
+            raise PluginError(
+                f"a rollout has action {action}, but the workflow model knows "
+                f"{len(self._place)} actions; collector and environment do not match"
+            )
+        order = np.argsort(cells[:ends])
+        rows = finished[order]
+        env_id = rollout.env_id[cells[order] % shape[1]]
+        self._check(rows)
+        whole = rows[:, self._kernel.Carry.BROKEN] == 0
+        episodes = self._episodes(env_id[whole], rows[whole])
+        return Shaped(total, alignment, episodes, incomplete=int(ends - len(episodes)))
+
+    def _make_room(self, envs: int) -> None:
+        known, width = self._carry.shape
+        if envs > known:
+            fresh = np.zeros((envs, width))
+            fresh[:, self._kernel.Carry.NEXT_STEP] = -1
+            fresh[:known] = self._carry
+            self._carry = fresh
+
+    def _break_episodes(self) -> None:
+        """Restarted environments began anew without the old episode's end; which ones is unknown."""
+        column = self._kernel.Carry
+        begun = self._carry[:, column.LENGTH] > 0
+        self._carry[begun, : column.NEXT_STEP] = 0
+        self._carry[begun, column.BROKEN] = 1
+
+    def _episodes(self, env_id: NDArray[np.int64], rows: NDArray[np.float64]) -> Episodes:
+        column = self._kernel.Carry
+        counts = rows.astype(np.int64)
+        return Episodes(
+            env_id=env_id,
+            env_return=rows[:, column.ENV_RETURN],
+            alignment=rows[:, column.ALIGNMENT],
+            compliance=self._rate(rows[:, column.COMPLIANT], rows[:, column.COUNTED]),
+            beside=self._rate(rows[:, column.BESIDE_COMPLIANT], rows[:, column.BESIDE_COUNTED]),
+            fixes=counts[:, column.FIXES],
+            counted=counts[:, column.COUNTED],
+            wasted=counts[:, column.WASTED],
+            length=counts[:, column.LENGTH],
+        )
+
+    def _rate(
+        self, compliant: NDArray[np.float64], counted: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        rate: NDArray[np.float64] = np.where(
+            counted > 0, compliant / np.maximum(counted, 1), self.no_fix
+        )
+        return rate
+
+    def _check(self, rows: NDArray[np.float64]) -> None:
+        """Alignment telescopes, and the total is environment plus alignment."""
+        column = self._kernel.Carry
+        compliance = self._rate(rows[:, column.COMPLIANT], rows[:, column.COUNTED])
+        alignment, env_return = rows[:, column.ALIGNMENT], rows[:, column.ENV_RETURN]
+        slack = _ROUNDING * (1 + self.weight + rows[:, column.MAGNITUDE])
+        telescoped = np.abs(alignment - self.weight * (compliance - self.no_fix))
+        summed = np.abs(rows[:, column.TOTAL] - env_return - alignment)
+        if (telescoped > slack).any() or (summed > slack).any():
+            raise InvariantError(
+                f"episode rewards do not add up: off by {telescoped.max()} in the alignment and "
+                f"by {summed.max()} in the total"
+            )
