@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from multiprocessing.connection import Connection, Pipe
 from typing import IO, Any
 
@@ -44,11 +45,11 @@ def end_session(leader: int) -> None:
 class Isolated:
     """A process that runs `main` of a module, and a connection to it.
 
-    The module's `main` takes the number of its end of the connection, see `inside`. It leads a
-    session of its own: whatever it started ends with it.
+    The module's `main` takes the number of its end of the connection, see `inside`; `variables` are
+    added to its environment. It leads a session of its own: whatever it started ends with it.
     """
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, variables: Mapping[str, str] | None = None) -> None:
         self._connection, theirs = Pipe()
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         with theirs:
@@ -59,7 +60,7 @@ class Isolated:
                 stdout=subprocess.DEVNULL,
                 stderr=self._errors,
                 start_new_session=True,
-                env=python_environment(),
+                env={**python_environment(), **(variables or {})},
             )
 
     def ask(self, question: Any, limit: float) -> Any:

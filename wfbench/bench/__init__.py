@@ -1,0 +1,1 @@
+"""Measuring: cases in interleaved rounds, each sample from a fresh process and a fresh seed."""

@@ -1,0 +1,153 @@
+"""What a session says about each case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .model import PHASES, Measurement, Sample, Session
+from .statistics import Estimate, mean_estimate, ratio_estimate
+
+
+@dataclass(frozen=True)
+class CaseSummary:
+    """The figures of one case; without clean samples there are none."""
+
+    case: int
+    label: str
+    n_envs: int
+    samples: int
+    excluded: tuple[str, ...]
+    """Why samples are not part of the figures: what they are marked with."""
+    failures: tuple[str, ...]
+    figures: Figures | None
+    ratio: Estimate | None
+    """Times the rate of the first case with as many environments, paired by round."""
+    transition_hash: str | None
+    """Of the first round."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Means over the clean samples."""
+
+    rate: Estimate
+    """Transitions per second."""
+    step_ms: float
+    """Milliseconds until every environment has made a step."""
+    cpu_us: float
+    """CPU microseconds of the whole process tree per transition."""
+    phases: Mapping[str, float]
+    """Share of the wall time."""
+    memory: float
+    start_up: float
+    shut_down: float
+    lag_mean: float
+    lag_max: int
+
+
+@dataclass(frozen=True)
+class EqualWork:
+    """Whether the synchronous cases with as many environments collected the same transitions."""
+
+    n_envs: int
+    labels: tuple[str, ...]
+    equal: bool
+    transition_hash: str
+    """Of the first round."""
+    odd: tuple[str, ...] = ()
+    """The cases that collected something else than the first."""
+
+
+def summarise(session: Session) -> list[CaseSummary]:
+    """One summary per case, in the order of the cases."""
+    return [_summary(session, index) for index in range(len(session.cases))]
+
+
+def equal_work(session: Session) -> list[EqualWork]:
+    """One comparison per number of environments that several synchronous cases share."""
+    found = []
+    for n_envs in dict.fromkeys(case.n_envs for case in session.cases):
+        group = [
+            index
+            for index, case in enumerate(session.cases)
+            if case.n_envs == n_envs and case.deterministic
+        ]
+        hashes = {index: _hashes(session, index) for index in group}
+        measured = [index for index in group if hashes[index]]
+        if len(measured) < 2:
+            continue
+        first = hashes[measured[0]]
+        odd = [i for i in measured if any(first.get(r, h) != h for r, h in hashes[i].items())]
+        found.append(
+            EqualWork(
+                n_envs,
+                tuple(session.cases[i].label for i in measured),
+                not odd,
+                first[min(first)],
+                tuple(session.cases[i].label for i in odd),
+            )
+        )
+    return found
+
+
+def _hashes(session: Session, case: int) -> dict[int, str]:
+    return {
+        sample.round: sample.measurement.transition_hash
+        for sample in session.of_case(case)
+        if sample.measurement is not None
+    }
+
+
+def _summary(session: Session, index: int) -> CaseSummary:
+    case = session.cases[index]
+    samples = session.of_case(index)
+    clean = [sample for sample in samples if sample.clean]
+    measured = [sample.measurement for sample in samples if sample.measurement is not None]
+    marks = [mark for measurement in measured for mark in measurement.marks]
+    hashes = _hashes(session, index)
+    return CaseSummary(
+        case=index,
+        label=case.label,
+        n_envs=case.n_envs,
+        samples=len(samples),
+        excluded=tuple(dict.fromkeys(marks)),
+        failures=tuple(dict.fromkeys(s.failure for s in samples if s.failure is not None)),
+        figures=_figures(clean) if clean else None,
+        ratio=_ratio(session, index, clean),
+        transition_hash=hashes[min(hashes)] if hashes else None,
+        notes=tuple(dict.fromkeys(note for m in measured for note in m.notes)),
+    )
+
+
+def _figures(clean: Sequence[Sample]) -> Figures:
+    taken = [sample.measurement for sample in clean if sample.measurement is not None]
+
+    def mean(value: Callable[[Measurement], float]) -> float:
+        return sum(value(measurement) for measurement in taken) / len(taken)
+
+    wall = sum(measurement.wall for measurement in taken)
+    return Figures(
+        rate=mean_estimate([sample.rate for sample in clean]),
+        step_ms=mean(lambda m: 1e3 * m.wall / m.vector_steps),
+        cpu_us=mean(lambda m: 1e6 * m.cpu / m.transitions),
+        phases={name: sum(m.phases[name] for m in taken) / wall for name in PHASES},
+        memory=mean(lambda m: float(m.memory)),
+        start_up=mean(lambda m: m.start_up),
+        shut_down=mean(lambda m: m.shut_down),
+        lag_mean=mean(lambda m: m.lag_mean),
+        lag_max=max(m.lag_max for m in taken),
+    )
+
+
+def _ratio(session: Session, index: int, clean: Sequence[Sample]) -> Estimate | None:
+    n_envs = session.cases[index].n_envs
+    first = next(i for i, case in enumerate(session.cases) if case.n_envs == n_envs)
+    if first == index:
+        return None
+    reference = {sample.round: sample.rate for sample in session.of_case(first) if sample.clean}
+    pairs = [(s.rate, reference[s.round]) for s in clean if s.round in reference]
+    if not pairs:
+        return None
+    return ratio_estimate([rate for rate, _ in pairs], [rate for _, rate in pairs])
