@@ -185,3 +185,8 @@ def _legal(action: Any) -> int:
     if not 0 <= action < NUM_ACTIONS:
         raise ValueError(f"action {action} is outside 0..{NUM_ACTIONS - 1}")
     return int(action)
+
+
+def warm_up() -> None:
+    """Load the compiled rules, so that processes forked from this one share them."""
+    load_kernel()

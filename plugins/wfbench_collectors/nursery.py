@@ -76,7 +76,9 @@ def _settle() -> None:
 
 
 def _preload(control: socket.socket, modules: Sequence[str]) -> None:
-    """Import modules; the end of the control stream ends even an import that never returns.
+    """Import modules and warm them up (see `wfbench.contract.env`), once for all workers.
+
+    The end of the control stream ends even an import that never returns.
 
     Nothing is sent to a nursery that has not reported ready, so the only thing that can happen on
     the control stream before is its end, and a signal's default action needs no interpreter.
@@ -87,7 +89,9 @@ def _preload(control: socket.socket, modules: Sequence[str]) -> None:
     for module in modules:
         # A worker imports it again and reports what is wrong with it.
         with suppress(Exception, SystemExit):
-            import_module(module)
+            imported = import_module(module)
+            if hasattr(imported, "warm_up"):
+                imported.warm_up()
     fcntl.fcntl(control, fcntl.F_SETFL, flags)
     gc.collect()
     gc.freeze()

@@ -11,6 +11,10 @@ space. Two optional additions make it more:
   owns, so that nobody loops in Python. Given the same env seed it must produce the same episodes
   as the scalar form, at any position and batch size.
 
+A module that holds an environment's factory may also have a function `warm_up()`. It is called once
+in a process from which workers are then forked, so that what is slow or large to load (compiled
+code, tables) is loaded once and shared by all of them.
+
 Seeds: `reset(seed=s)` starts the env's own stream of episodes; `reset()` goes on with the next
 episode of that stream. An env reads no global random state.
 """
