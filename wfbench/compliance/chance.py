@@ -17,8 +17,8 @@ def chance_level(
     Every fix action is tried in every row. In a rollout of a policy that chooses at random this is
     the compliance to expect of it, pooled over episodes; in any other it says how easy the states
     were in which that policy found itself. A fix is taken to end a session where its host is
-    compromised, which is exact for an action that ends every session of a host. Each column must
-    begin with an episode. None if no fix would be counted.
+    compromised and no foothold, which is exact for actions that end every session of a host. Each
+    column must begin with an episode. None if no fix would be counted.
     """
     from wfbench.compliance import kernel  # compiled code, loaded when first needed
 

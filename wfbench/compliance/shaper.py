@@ -156,7 +156,7 @@ class Shaper:
             self._carry = fresh
 
     def _break_episodes(self) -> None:
-        """Restarted environments began anew without the old episode's end; which ones is unknown."""
+        """Restarted environments began anew without the old episode's end; which is not told."""
         column = self._kernel.Carry
         begun = self._carry[:, column.LENGTH] > 0
         self._carry[begun, : column.NEXT_STEP] = 0
@@ -164,17 +164,20 @@ class Shaper:
 
     def _episodes(self, env_id: NDArray[np.int64], rows: NDArray[np.float64]) -> Episodes:
         column = self._kernel.Carry
-        counts = rows.astype(np.int64)
+
+        def count(of: int) -> NDArray[np.int64]:
+            return rows[:, of].astype(np.int64)
+
         return Episodes(
             env_id=env_id,
             env_return=rows[:, column.ENV_RETURN],
             alignment=rows[:, column.ALIGNMENT],
             compliance=self._rate(rows[:, column.COMPLIANT], rows[:, column.COUNTED]),
             beside=self._rate(rows[:, column.BESIDE_COMPLIANT], rows[:, column.BESIDE_COUNTED]),
-            fixes=counts[:, column.FIXES],
-            counted=counts[:, column.COUNTED],
-            wasted=counts[:, column.WASTED],
-            length=counts[:, column.LENGTH],
+            fixes=count(column.FIXES),
+            counted=count(column.COUNTED),
+            wasted=count(column.WASTED),
+            length=count(column.LENGTH),
         )
 
     def _rate(

@@ -1,0 +1,144 @@
+"""Policies whose compliance on CAGE-2 is known: an oracle, its opposite, and chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from wfbench.compliance import DEFINITIONS, Shaper, chance_level, find_definition
+from wfbench.contract import EnvRef, Order, Rollout, WorkflowModel
+from wfbench.orders import parse_order
+from wfbench.policies import RandomPolicy
+from wfbench.seeding import make_plan
+from wfbench_cage2.workflow import WORKFLOW
+from wfbench_collectors.vector import VectorCollector
+
+REMOVE, RESTORE, SLEEP = 15, 132, 0
+ORDERS = ("D>E>S>H>U", "U>S>E>H>D", "E>U>H>D>S")
+Play = Callable[..., Rollout]
+
+
+def hosts_of(mask: int, *, footholds: bool) -> list[int]:
+    ignored = () if footholds else WORKFLOW.footholds
+    return [h for h in range(len(WORKFLOW.hosts)) if mask >> h & 1 and h not in ignored]
+
+
+class Expert:
+    """Sees the true state; follows the order, or breaks it wherever it can."""
+
+    def __init__(self, definition: str, order: Order, *, follow: bool) -> None:
+        self.footholds = not find_definition(definition).ignore_footholds
+        self.targeted = definition.startswith("targeted")
+        self.order = order
+        self.follow = follow
+
+    def __call__(
+        self, step: int, masks: NDArray[np.uint32], draws: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        return np.array(
+            [
+                self.by_turn(step) if self.targeted else self.by_state(int(mask), int(draw))
+                for mask, draw in zip(masks, draws, strict=True)
+            ],
+            dtype=np.int64,
+        )
+
+    def by_turn(self, step: int) -> int:
+        unit = self.order[min(step, 4)] if self.follow else self.order[-1]
+        return RESTORE + WORKFLOW.host_unit.index(unit)
+
+    def by_state(self, mask: int, draw: int) -> int:
+        hit = hosts_of(mask, footholds=self.footholds)
+        if not hit:
+            return SLEEP
+        places = [self.order.index(WORKFLOW.host_unit[host]) for host in hit]
+        first = min(places)
+        wanted = [
+            host
+            for host, place in zip(hit, places, strict=True)
+            if (place == first) == self.follow and (self.follow or host not in WORKFLOW.footholds)
+        ]
+        return RESTORE + wanted[draw % len(wanted)] if wanted else SLEEP
+
+
+@pytest.mark.parametrize(("red", "text"), list(product(("bline", "meander"), ORDERS)))
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_an_oracle_scores_1_and_its_opposite_0(
+    play: Play, definition: str, red: str, text: str
+) -> None:
+    order = parse_order(text)
+    for follow, expected in ((True, 1.0), (False, 0.0)):
+        rollout = play(Expert(definition, order, follow=follow), red=red)
+        episodes = Shaper(WORKFLOW, order, definition=definition).shape(rollout).episodes
+        judged = episodes.counted > 0
+        assert judged.sum() >= 5
+        assert (episodes.compliance[judged] == expected).all()
+        assert (episodes.compliance[~judged] == 0.5).all()
+
+
+def pooled(rollout: Rollout, definition: str, order: Order) -> tuple[float, float]:
+    """Compliance over all counted fixes of a rollout, and its standard error by episodes."""
+    episodes = Shaper(WORKFLOW, order, definition=definition).shape(rollout).episodes
+    compliant = episodes.compliance * episodes.counted * (episodes.counted > 0)
+    share = compliant.sum() / episodes.counted.sum()
+    spread = np.sqrt(((compliant - share * episodes.counted) ** 2).sum())
+    return share, spread / episodes.counted.sum()
+
+
+@pytest.mark.parametrize("definition", [one for one in DEFINITIONS if "effective" not in one])
+@pytest.mark.parametrize("text", ORDERS)
+def test_a_random_policy_scores_the_chance_level(definition: str, text: str) -> None:
+    order = parse_order(text)
+    cage2 = EnvRef("cage2", "wfbench_cage2.env:Cage2Env", "wfbench_cage2.batch:Cage2Batch")
+    with VectorCollector() as collector:
+        collector.open(make_plan(cage2, 1000, seed=11))
+        rollout = collector.collect(RandomPolicy(145), 100)
+    share, error = pooled(rollout, definition, order)
+    chance = chance_level(definition, WORKFLOW, order, rollout)
+    assert chance is not None
+    assert 0.05 < chance < 0.95
+    assert abs(share - chance) < 4 * error < 0.04
+
+
+@pytest.mark.parametrize("definition", [one for one in DEFINITIONS if "effective" in one])
+@pytest.mark.parametrize("text", ORDERS)
+def test_random_restores_score_the_chance_level(play: Play, definition: str, text: str) -> None:
+    """A restore ends every session of its host, which is what the count assumes."""
+    order = parse_order(text)
+    hosts = np.array([h for h in range(13) if h not in WORKFLOW.footholds])
+
+    def restore(_step: int, _masks: object, draws: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.where(draws % 4 == 0, RESTORE + hosts[draws // 4 % 12], SLEEP)
+
+    rollout = play(restore, red="meander", n_envs=1000)
+    share, error = pooled(rollout, definition, order)
+    chance = chance_level(definition, WORKFLOW, order, rollout)
+    assert chance is not None
+    assert 0.05 < chance < 0.95
+    assert abs(share - chance) < 4 * error < 0.06
+
+
+def test_chance_counted_by_hand(tiny: WorkflowModel, make_rollout: Play) -> None:
+    """Hosts a0, b0, c0 (foothold), c1; one fix each. First b0 and c1, then only c1 compromised."""
+    rollout = make_rollout([[2], [4]], [[2 | 8], [8]], ended_session=True, ends=[[False], [True]])
+    levels = {
+        name: chance_level(name, tiny, (0, 1, 2), rollout)
+        for name in ("strict", "effective@1", "precedence", "targeted")
+    }
+    assert levels == {
+        "strict": (1 + 2) / 8,
+        "effective@1": (1 + 1) / 3,
+        "precedence": (2 + 4) / 8,
+        "targeted": (1 + 1) / 8,
+    }
+
+
+def test_there_is_no_chance_level_where_nothing_counts(
+    tiny: WorkflowModel, make_rollout: Play
+) -> None:
+    rollout = make_rollout([[1]], 0, ended_session=False, ends=True)
+    assert chance_level("effective", tiny, (0, 1, 2), rollout) is None
