@@ -21,6 +21,9 @@ def _setting(default: Any, meaning: str, *, key: str = "", role: str = "", kind:
     return field(default=default, metadata=metadata)
 
 
+_CHOICES = {"inherit": ("nearest", "previous", "none"), "stop": ("compliant", "budget")}
+
+
 @dataclass(frozen=True)
 class RunConfig:
     """Everything a workflow search is asked to do."""
@@ -42,6 +45,15 @@ class RunConfig:
     lr: float = _setting(0.002, "Learning rate.", role="trainer")
     clip: float = _setting(0.2, "Clipping range of the policy ratio.", role="trainer")
     red: str = _setting("bline", "The intruder.", role="env")
+    definition: str = _setting("effective", "What counts as compliance.")
+    no_fix: float = _setting(0.5, "Compliance of an episode without a counted fix.")
+    inherit: str = _setting("nearest", "Policy to start from: nearest, previous or none.")
+    score: str = _setting("last-episodes:3", "What an order is worth; or evaluate:20.")
+    stop: str = _setting("compliant", "When an order is done: compliant, or budget only.")
+    patience: int = _setting(0, "Give up after so many episodes without progress; 0: never.")
+    total_episodes: int = _setting(0, "At most so many episodes in all; 0: no limit.")
+    max_seconds: float = _setting(0.0, "At most so many seconds in all; 0: no limit.")
+    device: str = _setting("cpu", "Where the trainer computes.")
     seed: int = _setting(0, "Every random number of the run follows from it.")
 
     def __post_init__(self) -> None:
@@ -56,7 +68,12 @@ class RunConfig:
         self._require("gamma", 0 <= self.gamma <= 1, "be between 0 and 1")
         self._require("lr", 0 < self.lr < math.inf, "be a number above 0")
         self._require("clip", 0 < self.clip < 1, "be between 0 and 1")
-        self._require("seed", self.seed >= 0, "not be negative")
+        self._require("no_fix", 0 <= self.no_fix <= 1, "be between 0 and 1")
+        for name, choices in _CHOICES.items():
+            self._require(name, getattr(self, name) in choices, f"be {' or '.join(choices)}")
+        for name in ("patience", "total_episodes", "seed"):
+            self._require(name, getattr(self, name) >= 0, "not be negative")
+        self._require("max_seconds", 0 <= self.max_seconds < math.inf, "be a number from 0 up")
         self._require("collector", bool(self.collector), "name one")
         self._require("trainer", bool(self.trainer), "name one")
 

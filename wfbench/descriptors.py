@@ -10,13 +10,15 @@ from wfbench.contract import (
     API_FLOOR,
     API_VERSION,
     Cadence,
+    EnvSpec,
     FactorySpec,
     HealthCheckSpec,
+    Reference,
     ReporterSpec,
     Spec,
     TrainerSpec,
 )
-from wfbench.options import declared_options
+from wfbench.options import Option, declared_options
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -77,7 +79,25 @@ def _check_kind(where: str, spec: Any) -> None:
     if isinstance(spec, FactorySpec):
         if not isinstance(spec.capabilities, frozenset):
             raise DescriptorError(f"{where}: capabilities must be a frozenset of names")
-        try:
-            declared_options(spec)
-        except (ValueError, NameError, TypeError) as error:
-            raise DescriptorError(f"{where}: {error}") from error
+        _options(where, spec)
+    if isinstance(spec, EnvSpec):
+        _check_env(where, spec)
+
+
+def _check_env(where: str, spec: EnvSpec) -> None:
+    names = {option.name for option in _options(where, spec)}
+    if spec.horizon is not None and spec.horizon not in names:
+        raise DescriptorError(f"{where}: horizon is {spec.horizon!r}, which is not an option")
+    for reference in spec.references:
+        if not isinstance(reference, Reference) or not valid_name(reference.name):
+            raise DescriptorError(f"{where}: reference {reference!r} is not a named Reference")
+        for path in (reference.policy, reference.batched):
+            if path is not None and not _IMPORT_PATH.fullmatch(path):
+                raise DescriptorError(f"{where}: {path!r} is not 'package.module:name'")
+
+
+def _options(where: str, spec: FactorySpec) -> tuple[Option, ...]:
+    try:
+        return declared_options(spec)
+    except (ValueError, NameError, TypeError) as error:
+        raise DescriptorError(f"{where}: {error}") from error

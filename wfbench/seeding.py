@@ -21,6 +21,7 @@ class Purpose(IntEnum):
     SEARCHER = 2
     EVALUATION = 3
     BENCH = 4
+    WORKFLOW = 5
 
 
 def purpose_seed(seed: int, purpose: Purpose, index: int = 0) -> int:

@@ -18,6 +18,7 @@ def wfbench_envs() -> list[EnvSpec]:
             batched="wfbench_cage2.batch:Cage2Batch",
             options=Cage2Options,
             positional="red",
+            horizon="episode_steps",
             capabilities=frozenset({"workflow", "true-state"}),
         )
     ]

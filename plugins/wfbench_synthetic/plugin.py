@@ -17,6 +17,7 @@ def wfbench_envs() -> list[EnvSpec]:
             factory="wfbench_synthetic.env:SyntheticEnv",
             options=SyntheticOptions,
             positional="costs",
+            horizon="episode_length",
             capabilities=frozenset({"workflow", "true-state"}),
         ),
         EnvSpec(
@@ -25,6 +26,7 @@ def wfbench_envs() -> list[EnvSpec]:
             factory="wfbench_synthetic.env:free_env",
             batched="wfbench_synthetic.batch:SyntheticBatch",
             options=SyntheticBatchOptions,
+            horizon="episode_length",
             capabilities=frozenset({"workflow"}),
         ),
     ]

@@ -51,6 +51,19 @@ class FactorySpec(Spec):
     capabilities: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class Reference:
+    """A rule of thumb for an environment: what a learned policy has to beat."""
+
+    name: str
+    summary: str
+    policy: str
+    """Import path of a callable that takes the order and returns the `Policy`."""
+    batched: str | None = None
+    """Import path of a batched form whose observations show what the policy goes by, such as the
+    true state; None: the policy goes by what every policy sees."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EnvSpec(FactorySpec):
     """An environment. Capabilities: "workflow" (has a `WorkflowModel`), "true-state"."""
@@ -59,6 +72,10 @@ class EnvSpec(FactorySpec):
 
     batched: str | None = None
     """Import path of the batched form, called with num_envs and the options."""
+    horizon: str | None = None
+    """The option that says how many steps an episode has at most; None: there is none."""
+    references: tuple[Reference, ...] = ()
+    """Policies that results are compared with."""
 
 
 @dataclass(frozen=True, kw_only=True)
