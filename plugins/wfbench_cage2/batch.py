@@ -14,8 +14,7 @@ from wfbench.contract import EnvInfo, StepArrays
 from .kernel import BAD_SHAPE, CLOCK_SIZE, STEPPED, load_kernel
 from .layout import STATE_SIZE
 from .options import check_episode_steps, red_shares
-from .tables import NUM_ACTIONS, OBS_SIZE
-from .workflow import BATCH_INFO
+from .workflow import form
 
 
 class Cage2Batch:
@@ -30,13 +29,18 @@ class Cage2Batch:
         red: str = "bline",
         red_weights: Mapping[str, float] | str | None = None,
         episode_steps: int = 100,
+        memory: bool = False,  # noqa: FBT001, FBT002 - an option of the environment
+        actions: str = "all",
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)):
             raise TypeError(f"num_envs is {num_envs!r}; it must be an integer")
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}; it must be at least 1")
         self.num_envs = int(num_envs)
-        self.info: EnvInfo = BATCH_INFO
+        chosen = form(memory, actions)
+        self.info: EnvInfo = chosen.info
+        self._table = chosen.action_table
+        self._shape = (self.num_envs, chosen.obs_size)
         self.episode_steps = check_episode_steps(episode_steps)
         self.state = np.zeros((self.num_envs, STATE_SIZE), dtype=np.int16)
         self.clock = np.zeros((self.num_envs, CLOCK_SIZE), dtype=np.int64)
@@ -68,12 +72,15 @@ class Cage2Batch:
         Where an episode ended, `returns` has its return.
         """
         self._require_start()
+        if getattr(out.obs, "shape", None) != self._shape:
+            raise ValueError(self._describe(actions, out))
         try:
             answer = self._kernel.step(
                 self.state,
                 self.clock,
                 self.seeds,
                 self._shares,
+                self._table,
                 self.episode_steps,
                 actions,
                 out.obs,
@@ -91,7 +98,7 @@ class Cage2Batch:
             raise ValueError(self._describe(actions, out))
         if answer != STEPPED:
             raise ValueError(
-                f"action {actions[answer]} of env {answer} is outside 0..{NUM_ACTIONS - 1}; "
+                f"action {actions[answer]} of env {answer} is outside 0..{len(self._table) - 1}; "
                 "nothing was stepped"
             )
         out.terminated[:] = False
@@ -105,15 +112,13 @@ class Cage2Batch:
             raise ResetNeeded("call reset() before step()")
 
     def _rows(self, obs: NDArray[Any]) -> NDArray[np.uint8]:
-        if obs.shape != (self.num_envs, OBS_SIZE):
-            raise ValueError(
-                f"observation array has shape {obs.shape}; expected {(self.num_envs, OBS_SIZE)}"
-            )
+        if obs.shape != self._shape:
+            raise ValueError(f"observation array has shape {obs.shape}; expected {self._shape}")
         return obs
 
     def _describe(self, actions: NDArray[Any], out: StepArrays) -> str:
         row = (self.num_envs,)
-        rows = (self.num_envs, OBS_SIZE)
+        rows = self._shape
         given: tuple[tuple[str, Any, str, tuple[int, ...]], ...] = (
             ("actions", actions, "int64", row),
             ("obs", out.obs, "uint8", rows),

@@ -15,8 +15,7 @@ from .layout import OWNED, STATE_SIZE, unpack
 from .lookup import unit_mask
 from .options import check_episode_steps, red_shares
 from .seeds import check_seed, fresh_seed
-from .tables import NUM_ACTIONS, OBS_SIZE
-from .workflow import WORKFLOW
+from .workflow import form
 
 Obs = NDArray[np.uint8]
 
@@ -26,6 +25,8 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
 
     Observation: 52 features of 0 or 1, four per host (two for what was seen in this step, two for
     what blue believes). Action: 0..144. An episode is truncated after `episode_steps` steps.
+    `memory=True` appends what blue knows from its own actions and past alerts; `actions="reduced"`
+    offers the useful actions and macros that plant the best decoy a host still lacks.
 
     `reset(seed=s)` starts the stream of episodes of env seed s; `reset()` goes on with the next
     episode of that stream. `info` has
@@ -42,13 +43,14 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
         "render_fps": 4,
         "autoreset_mode": gymnasium.vector.AutoresetMode.DISABLED,
     }
-    workflow = WORKFLOW
 
     def __init__(
         self,
         red: str = "bline",
         red_weights: Mapping[str, float] | str | None = None,
         episode_steps: int = 100,
+        memory: bool = False,  # noqa: FBT001, FBT002 - an option of the environment
+        actions: str = "all",
         seed: int | None = None,
         render_mode: str | None = None,
     ) -> None:
@@ -57,8 +59,12 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
                 f"unknown render_mode {render_mode!r}; choose one of "
                 f"{', '.join(self.metadata['render_modes'])}"
             )
-        self.observation_space = gymnasium.spaces.Box(0, 1, (OBS_SIZE,), np.uint8)
-        self.action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
+        chosen = form(memory, actions)
+        self.workflow = chosen.workflow
+        self._table = chosen.action_table
+        self._obs_size = chosen.obs_size
+        self.observation_space = gymnasium.spaces.Box(0, 1, (chosen.obs_size,), np.uint8)
+        self.action_space = gymnasium.spaces.Discrete(len(chosen.actions))
         self.episode_steps = check_episode_steps(episode_steps)
         self.render_mode = render_mode
         self._shares = np.array(red_shares(red, red_weights), dtype=np.float64)
@@ -83,7 +89,7 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
         if options:
             raise ValueError(f"reset() takes no options, but was given {sorted(options)}")
         super().reset(seed=seed)
-        obs = np.empty((1, OBS_SIZE), dtype=np.uint8)
+        obs = np.empty((1, self._obs_size), dtype=np.uint8)
         chosen = self._choose_seed(seed)
         if chosen is None:
             self._kernel.reset_next(self._state, self._clock, self._seeds, self._shares, obs)
@@ -100,13 +106,14 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
         if not self._playing:
             what = "the episode has ended" if self._seeded else "no episode has been started"
             raise ResetNeeded(f"{what}: call reset() before step()")
-        self._action[0] = _legal(action)
-        obs = np.empty((1, OBS_SIZE), dtype=np.uint8)
+        self._action[0] = _legal(action, len(self._table))
+        obs = np.empty((1, self._obs_size), dtype=np.uint8)
         self._kernel.step(
             self._state,
             self._clock,
             self._seeds,
             self._shares,
+            self._table,
             self.episode_steps,
             self._action,
             obs,
@@ -174,16 +181,16 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
         }
 
 
-def _legal(action: Any) -> int:
+def _legal(action: Any, count: int) -> int:
     if isinstance(action, np.ndarray) and action.ndim == 0:
         action = action[()]
     if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
         raise TypeError(
             f"action is {action!r} ({type(action).__name__}); "
-            f"expected one integer in 0..{NUM_ACTIONS - 1}"
+            f"expected one integer in 0..{count - 1}"
         )
-    if not 0 <= action < NUM_ACTIONS:
-        raise ValueError(f"action {action} is outside 0..{NUM_ACTIONS - 1}")
+    if not 0 <= action < count:
+        raise ValueError(f"action {action} is outside 0..{count - 1}")
     return int(action)
 
 

@@ -29,6 +29,7 @@ from .layout import (
     KHOST,
     KIP,
     KSUB,
+    LAST_ALARM,
     MDR_LAST_H,
     MDR_LAST_X,
     OT_ACTIVE,
@@ -44,9 +45,20 @@ from .layout import (
     TAPE_ERROR,
 )
 from .red_agents import red_choose
-from .rules_blue import State, blue_turn, note_sessions, reward_tenths, update_belief, write_obs
+from .rules_blue import (
+    MEMORY_SIZE,
+    State,
+    blue_turn,
+    concrete_action,
+    note_sessions,
+    remember,
+    reward_tenths,
+    update_belief,
+    write_memory,
+    write_obs,
+)
 from .rules_red import Tape, red_execute
-from .tables import FOOTHOLD, NUM_ACTIONS, OBS_SIZE, Red, Subnet, Success
+from .tables import FOOTHOLD, OBS_SIZE, Red, Subnet, Success
 
 EPISODE, STEP, RETURN = 0, 1, 2
 CLOCK_SIZE = 3
@@ -70,6 +82,7 @@ _NONE_YET = (
     DETECT,
     ESC_SUS,
     ALERT_HOST,
+    LAST_ALARM,
 )
 
 
@@ -104,6 +117,7 @@ def step_state(s: State, action: int, key: np.uint64, tape: Tape) -> int:
     red_execute(s, key, tape)
     reward = reward_tenths(s)
     update_belief(s)
+    remember(s)
     return reward
 
 
@@ -123,13 +137,21 @@ def begin_episode(
     clock: NDArray[np.int64],
     seed: np.uint64,
     red_shares: NDArray[np.float64],
-    words: NDArray[np.uint32],
+    obs: NDArray[np.uint8],
 ) -> None:
     """Start the episode that `clock` names."""
     clock[STEP] = 0
     clock[RETURN] = 0
     reset_state(s, draw_red(seed, clock[EPISODE], red_shares))
-    write_obs(s, words)
+    observe(s, 0, obs)
+
+
+@rule
+def observe(s: State, step: int, obs: NDArray[np.uint8]) -> None:
+    """Write the observation after `step` steps, with memory if there is room for it."""
+    write_obs(s, obs[:OBS_SIZE].view(np.uint32))
+    if len(obs) > OBS_SIZE:
+        write_memory(s, step, obs[OBS_SIZE:])
 
 
 @rule
@@ -141,16 +163,15 @@ def reset_rows(
     obs: NDArray[np.uint8],
 ) -> None:
     """Start the episode that each row's clock names."""
-    words = obs.view(np.uint32)
     for i in range(len(seeds)):
-        begin_episode(state[i], clock[i], seeds[i], red_shares, words[i])
+        begin_episode(state[i], clock[i], seeds[i], red_shares, obs[i])
 
 
 @rule
-def first_illegal(actions: NDArray[np.int64]) -> int:
-    """The first row whose action does not exist, or `STEPPED`."""
+def first_illegal(actions: NDArray[np.int64], count: int) -> int:
+    """The first row whose action is not below `count`, or `STEPPED`."""
     for i in range(len(actions)):
-        if actions[i] < 0 or actions[i] >= NUM_ACTIONS:
+        if actions[i] < 0 or actions[i] >= count:
             return i
     return STEPPED
 
@@ -161,6 +182,7 @@ def step_rows(
     clock: NDArray[np.int64],
     seeds: NDArray[np.uint64],
     red_shares: NDArray[np.float64],
+    action_table: NDArray[np.int64],
     episode_steps: int,
     actions: NDArray[np.int64],
     obs: NDArray[np.uint8],
@@ -173,13 +195,12 @@ def step_rows(
     autoreset: bool,  # noqa: FBT001
 ) -> None:
     """Step every row; all arrays fit and all actions are legal."""
-    words = obs.view(np.uint32)
-    final_words = final_obs.view(np.uint32)
     for i in range(len(state)):
         s = state[i]
         compromised[i] = s[OWNED]
         key = step_key(seeds[i], clock[i, EPISODE], clock[i, STEP])
-        reward = step_state(s, actions[i], key, NO_TAPE)
+        action = concrete_action(s, action_table[actions[i]])
+        reward = step_state(s, action, key, NO_TAPE)
         ended_session[i] = s[ENDED_SESSION] != 0
         rewards[i] = reward / 10.0
         clock[i, STEP] += 1
@@ -187,12 +208,12 @@ def step_rows(
         truncated[i] = clock[i, STEP] >= episode_steps
         if truncated[i]:
             returns[i] = clock[i, RETURN] / 10.0
-            write_obs(s, final_words[i])
+            observe(s, clock[i, STEP], final_obs[i])
         if truncated[i] and autoreset:
             clock[i, EPISODE] += 1
-            begin_episode(s, clock[i], seeds[i], red_shares, words[i])
+            begin_episode(s, clock[i], seeds[i], red_shares, obs[i])
         else:
-            write_obs(s, words[i])
+            observe(s, clock[i, STEP], obs[i])
 
 
 class Kernel(NamedTuple):
@@ -203,9 +224,9 @@ class Kernel(NamedTuple):
     reset_next: Callable[..., None]
     """(state, clock, seeds, red_shares, obs): start the next episode of every row."""
     step: Callable[..., int]
-    """(state, clock, seeds, red_shares, episode_steps, actions, obs, rewards, truncated,
-    final_obs, compromised, ended_session, returns, autoreset): returns `STEPPED`; or `BAD_SHAPE`,
-    or the first row whose action is not legal, and then nothing was stepped."""
+    """(state, clock, seeds, red_shares, action_table, episode_steps, actions, obs, rewards,
+    truncated, final_obs, compromised, ended_session, returns, autoreset): returns `STEPPED`; or
+    `BAD_SHAPE`, or the first row whose action is not legal, and then nothing was stepped."""
     replay: Callable[..., int]
     """(state, action, tape, obs): one step with recorded outcomes; returns the reward in tenths."""
 
@@ -233,6 +254,7 @@ def _define(digest: str) -> dict[str, Any]:
         clock,
         seeds,
         red_shares,
+        action_table,
         episode_steps,
         actions,
         obs,
@@ -249,17 +271,18 @@ def _define(digest: str) -> dict[str, Any]:
         if not (
             len(actions) == len(clock) == len(seeds) == len(rewards) == len(truncated) == n
             and len(compromised) == len(ended_session) == len(returns) == n
-            and obs.shape == (n, OBS_SIZE)
-            and final_obs.shape == (n, OBS_SIZE)
+            and obs.shape == final_obs.shape == (n, obs.shape[1])
+            and (obs.shape[1] == OBS_SIZE or obs.shape[1] == OBS_SIZE + MEMORY_SIZE)
         ):
             return BAD_SHAPE
-        illegal = first_illegal(actions)
+        illegal = first_illegal(actions, len(action_table))
         if illegal == STEPPED:
             step_rows(
                 state,
                 clock,
                 seeds,
                 red_shares,
+                action_table,
                 episode_steps,
                 actions,
                 obs,
@@ -277,7 +300,7 @@ def _define(digest: str) -> dict[str, Any]:
     def replay(state, action, tape, obs):  # type: ignore[no-untyped-def]
         digest  # noqa: B018
         reward = step_state(state, action, np.uint64(0), tape)
-        write_obs(state, obs.view(np.uint32))
+        observe(state, 0, obs)
         return reward
 
     return {"reset": reset, "reset_next": reset_next, "step": step, "replay": replay}
@@ -295,6 +318,7 @@ _SIGNATURES = {
         _CLOCKS,
         uint64[::1],
         float64[::1],
+        int64[::1],
         int64,
         int64[::1],
         _ROWS,

@@ -53,6 +53,8 @@ _SINGLE = (
     "esc_sus",
     "alert_host",
     "alert",
+    "seen_exploit",
+    "last_alarm",
     "tape_error",
 )
 
@@ -64,7 +66,10 @@ for _index, _name in enumerate(_SINGLE, start=len(_PER_HOST) * NUM_HOSTS):
 
 STATE_SIZE = len(_PER_HOST) * NUM_HOSTS + len(_SINGLE)
 
-HOST_SETS = ("owned", "rooted", "mal", "rscan", "kip", "khost", "mdr_p", "mdr_x", "mdr_l", "mdr_m")
+HOST_SETS = (
+    *("owned", "rooted", "mal", "rscan", "kip", "khost", "seen_exploit"),
+    *("mdr_p", "mdr_x", "mdr_l", "mdr_m"),
+)
 SUBNET_SETS = ("ksub", "mdr_s")
 
 (SUS, OTH, ROOT, DEC, VSFTPD, RPORTS, COMP) = (FIELDS[name].start for name in _PER_HOST)
@@ -106,6 +111,8 @@ SUBNET_SETS = ("ksub", "mdr_s")
     ESC_SUS,
     ALERT_HOST,
     ALERT,
+    SEEN_EXPLOIT,
+    LAST_ALARM,
     TAPE_ERROR,
 ) = (FIELDS[name].start for name in _SINGLE)
 

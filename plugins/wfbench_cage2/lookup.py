@@ -107,6 +107,24 @@ ENABLED = np.array([_enabled(ports) for ports in range(256)], dtype=np.int64)
 TOP_EXPLOIT = np.array([_top(options) for options in range(256)], dtype=np.int64)
 """The heaviest exploit of each set of options."""
 
+PLACEABLE = [
+    (h, kind)
+    for h in range(NUM_HOSTS)
+    for kind in Decoy
+    if DECOY_FITS[kind, h] and not BASE_PORTS[h] & DECOY_CHECKS[kind]
+]
+MEMORY_DECOY_HOST = np.array([h for h, _ in PLACEABLE], dtype=np.int64)
+MEMORY_DECOY_KIND = np.array([kind for _, kind in PLACEABLE], dtype=np.int64)
+"""Every decoy that can ever be planted: one memory feature each."""
+GREEDY_DECOYS = np.array(
+    sorted(
+        (kind for kind in Decoy if kind is not Decoy.VSFTPD),
+        key=lambda kind: -EXPLOITS[DECOYS[kind].defeats].weight,
+    ),
+    dtype=np.int64,
+)
+"""Decoys by how strongly red prefers the exploit they defeat. Vsftpd adds nothing to Apache."""
+
 CONFIDENTIALITY = np.array([host.confidentiality for host in HOSTS], dtype=np.int64)
 OT_COST = OT_STOPPED_COST
 

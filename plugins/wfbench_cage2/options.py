@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 RED_CHOICES = ("bline", "meander", "sleep", "mixed")
+ACTION_CHOICES = ("all", "reduced")
 _PURE = RED_CHOICES[:-1]
 
 
@@ -22,10 +23,25 @@ class Cage2Options:
         metadata={"help": "with red=mixed: weights per episode, e.g. 'bline=2;meander=1'"},
     )
     episode_steps: int = field(default=100, metadata={"help": "steps per episode"})
+    memory: bool = field(
+        default=False,
+        metadata={"help": "append what blue knows from its own actions and past alerts"},
+    )
+    actions: str = field(
+        default="all", metadata={"help": "all 145, or reduced: the useful ones and decoy macros"}
+    )
 
     def __post_init__(self) -> None:
         red_shares(self.red, self.red_weights)
         check_episode_steps(self.episode_steps)
+        check_actions(self.actions)
+
+
+def check_actions(actions: object) -> str:
+    """The name of the action set, if it is one."""
+    if actions not in ACTION_CHOICES:
+        raise ValueError(f"unknown actions {actions!r}; choose one of {', '.join(ACTION_CHOICES)}")
+    return str(actions)
 
 
 def check_episode_steps(episode_steps: object) -> int:

@@ -15,6 +15,7 @@ from .layout import (
     COMP,
     DEC,
     ENDED_SESSION,
+    LAST_ALARM,
     MAL,
     OT_ACTIVE,
     OT_PID,
@@ -24,6 +25,7 @@ from .layout import (
     PLANTED,
     ROOT,
     ROOTED,
+    SEEN_EXPLOIT,
     SUS,
     VSFTPD,
 )
@@ -33,6 +35,9 @@ from .lookup import (
     DECOY_CHECKS,
     DECOY_FITS,
     DECOY_PORTS,
+    GREEDY_DECOYS,
+    MEMORY_DECOY_HOST,
+    MEMORY_DECOY_KIND,
     OBS_WORD,
     OT_COST,
 )
@@ -40,6 +45,8 @@ from .tables import (
     ANALYSE,
     DECOY,
     FOOTHOLD,
+    MEMORY_STEPS,
+    MONITOR,
     NUM_HOSTS,
     OP_SERVER,
     REMOVE,
@@ -52,6 +59,9 @@ from .tables import (
 )
 
 State = NDArray[np.int16]
+
+MEMORY_SIZE = len(MEMORY_DECOY_HOST) + 2 * NUM_HOSTS + 1 + MEMORY_STEPS
+"""How many features `write_memory` writes."""
 
 COUNT_LIMIT = 30_000
 """Counts stop here: beyond presence they change nothing, and they must not overflow."""
@@ -186,6 +196,49 @@ def update_belief(s: State) -> None:
         s[COMP + s[ALERT_HOST]] = _BELIEF_USER
     if s[ANALYSED] >= 0:
         s[COMP + s[ANALYSED]] = _PRIVILEGED
+
+
+@rule
+def concrete_action(s: State, action: int) -> int:
+    """An action of the table as one of the 145; a macro becomes the best decoy that fits now."""
+    if action >= 0:
+        return action
+    h = -1 - action
+    for kind in GREEDY_DECOYS:
+        if DECOY_FITS[kind, h] and not ports(s, h) & DECOY_CHECKS[kind]:
+            return DECOY + NUM_HOSTS * kind + h
+    return MONITOR
+
+
+@rule
+def remember(s: State) -> None:
+    """Keep what blue will still know of this step's alerts."""
+    if s[ALERT] != _NO_ACTIVITY:
+        s[LAST_ALARM] = s[ALERT_HOST]
+        if s[ALERT] == _EXPLOIT_SEEN:
+            s[SEEN_EXPLOIT] |= 1 << s[ALERT_HOST]
+
+
+@rule
+def write_memory(s: State, step: int, features: NDArray[np.uint8]) -> None:
+    """Write what blue knows beyond the 52 features: `MEMORY_SIZE` of them.
+
+    Decoys that stand, hosts that ever showed an exploit, the last host alarmed, whether Op_Server0
+    was ever restored, and the number of the step while it is small.
+    """
+    features[:] = 0
+    decoys = len(MEMORY_DECOY_HOST)
+    for i in range(decoys):
+        features[i] = s[DEC + MEMORY_DECOY_HOST[i]] >> MEMORY_DECOY_KIND[i] & 1
+    at = decoys
+    for h in range(NUM_HOSTS):
+        features[at + h] = s[SEEN_EXPLOIT] >> h & 1
+    at += NUM_HOSTS
+    if s[LAST_ALARM] >= 0:
+        features[at + s[LAST_ALARM]] = 1
+    at += NUM_HOSTS
+    features[at] = 1 - s[OT_PID]
+    features[at + 1 + min(step, MEMORY_STEPS - 1)] = 1
 
 
 @rule

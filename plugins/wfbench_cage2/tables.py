@@ -315,6 +315,20 @@ NUM_ACTIONS = 145
 OBS_SIZE = 4 * NUM_HOSTS
 """Action index = base + host id; decoy kind k starts at DECOY + 13 * k."""
 
+MEMORY_STEPS = 16
+"""Memory tells the first steps of an episode apart, and no later ones."""
+
+_REDUCED_HOSTS = (
+    *("Defender", "Enterprise0", "Enterprise1", "Enterprise2", "Op_Server0"),
+    *("User1", "User2", "User3", "User4"),
+)
+REDUCED_ACTIONS: tuple[int, ...] = (
+    *(base + HOST_ID[name] for base in (ANALYSE, REMOVE, RESTORE) for name in _REDUCED_HOSTS),
+    *(RESTORE + HOST_ID[f"Op_Host{i}"] for i in range(3)),
+    *(-1 - HOST_ID[name] for name in _REDUCED_HOSTS),
+)
+"""The useful actions; -1 - h stands for planting the best decoy that host h still lacks."""
+
 BLINE_PLAN: tuple[tuple[RedAction, str], ...] = (
     (RedAction.DISCOVER_REMOTE_SYSTEMS, "user subnet"),
     (RedAction.DISCOVER_NETWORK_SERVICES, "u"),

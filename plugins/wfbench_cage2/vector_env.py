@@ -19,8 +19,6 @@ from .kernel import EPISODE, STEP
 from .layout import OWNED
 from .lookup import UNIT_MASK
 from .seeds import env_seeds
-from .tables import NUM_ACTIONS, OBS_SIZE
-from .workflow import WORKFLOW
 
 Obs = NDArray[np.uint8]
 Rows = NDArray[Any]
@@ -43,7 +41,6 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         "render_fps": 4,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
-    workflow = WORKFLOW
 
     def __init__(
         self,
@@ -52,17 +49,21 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         red: str = "bline",
         red_weights: Mapping[str, float] | str | None = None,
         episode_steps: int = 100,
+        memory: bool = False,
+        actions: str = "all",
         seed: int | Sequence[int] | None = None,
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
         if render_mode not in (None, "ansi"):
             raise ValueError(f"unknown render_mode {render_mode!r}; only 'ansi' is known here")
-        self._batch = Cage2Batch(num_envs, red, red_weights, episode_steps)
+        self._batch = Cage2Batch(num_envs, red, red_weights, episode_steps, memory, actions)
         self.num_envs = self._batch.num_envs
         self.render_mode = render_mode
-        self.single_observation_space = Box(0, 1, (OBS_SIZE,), np.uint8)
-        self.single_action_space = Discrete(NUM_ACTIONS)
+        self.workflow = self._batch.info.workflow
+        self._obs_shape = (self.num_envs, *self._batch.info.obs_shape)
+        self.single_observation_space = Box(0, 1, self._batch.info.obs_shape, np.uint8)
+        self.single_action_space = Discrete(self._batch.info.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._first_seed = None if seed is None else env_seeds(seed, self.num_envs)
@@ -86,7 +87,7 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
     ) -> tuple[Obs, dict[str, Any]]:
         """Start every row afresh from `seed`, or its next episode if no seed is given."""
         _refuse_options(options)
-        obs = np.empty((self.num_envs, OBS_SIZE), dtype=np.uint8)
+        obs = np.empty(self._obs_shape, dtype=np.uint8)
         if seed is not None:
             if isinstance(seed, (int, np.integer)):
                 super().reset(seed=int(seed))
@@ -148,11 +149,11 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
     def _arrays(self) -> StepArrays:
         n = self.num_envs
         return StepArrays(
-            obs=np.empty((n, OBS_SIZE), dtype=np.uint8),
+            obs=np.empty(self._obs_shape, dtype=np.uint8),
             rewards=np.empty(n, dtype=np.float32),
             terminated=np.empty(n, dtype=np.bool_),
             truncated=np.empty(n, dtype=np.bool_),
-            final_obs=np.zeros((n, OBS_SIZE), dtype=np.uint8),
+            final_obs=np.zeros(self._obs_shape, dtype=np.uint8),
             compromised=np.empty(n, dtype=np.uint32),
             ended_session=np.empty(n, dtype=np.bool_),
         )

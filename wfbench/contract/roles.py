@@ -56,6 +56,8 @@ class TrainerSetup:
     env: EnvInfo
     seed: int
     device: str = "cpu"
+    expected_updates: int | None = None
+    """How many updates the budget of one order allows, for what falls or rises over it."""
 
 
 @dataclass(frozen=True)

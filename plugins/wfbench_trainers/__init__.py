@@ -1,0 +1,3 @@
+"""The PPO family: the documented cadences, and a better one."""
+
+from __future__ import annotations

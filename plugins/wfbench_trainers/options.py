@@ -1,0 +1,81 @@
+"""Options of the PPO family; importing this loads neither torch nor numba."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+
+def _option(default: Any, meaning: str) -> Any:
+    return field(default=default, metadata={"help": meaning})
+
+
+@dataclass(frozen=True)
+class DocumentedOptions:
+    """The documented PPO: full batch, Monte-Carlo returns standardised over the batch, no GAE."""
+
+    gamma: float = _option(0.99, "discount per step")
+    epochs: int = _option(4, "passes over the data of an update (K)")
+    lr: float = _option(0.002, "learning rate of Adam")
+    clip: float = _option(0.2, "clipping range of the policy ratio")
+    entropy: float = _option(0.01, "weight of the entropy bonus")
+    value_weight: float = _option(0.5, "weight of the value loss")
+    threads: int = _option(1, "threads of the learner")
+    distinct: bool = _option(default=True, meaning="run the networks on distinct observations only")
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True)
+class OriginalOptions(DocumentedOptions):
+    """The documented PPO of the original training script: six passes."""
+
+    epochs: int = _option(6, "passes over the data of an update (K)")
+
+
+@dataclass(frozen=True)
+class PpoOptions:
+    """PPO with what has proved to help on this environment."""
+
+    gamma: float = _option(0.99, "discount per step")
+    epochs: int = _option(6, "passes over the data of an update (K)")
+    lr: float = _option(0.002, "learning rate of Adam")
+    clip: float = _option(0.2, "clipping range of the policy ratio")
+    entropy: float = _option(0.01, "weight of the entropy bonus")
+    entropy_end: float = _option(0.0, "weight of the entropy bonus when the budget is spent")
+    gae: float = _option(0.95, "lambda of the generalised advantage estimate")
+    minibatches: int = _option(4, "parts of a pass, each with its own step of Adam")
+    max_grad_norm: float = _option(0.5, "gradients longer than this are shortened; 0: never")
+    anneal: bool = _option(default=True, meaning="let the learning rate fall over the budget")
+    lr_end: float = _option(0.1, "share of the learning rate left when the budget is spent")
+    target_kl: float = _option(0.0, "end the passes when the policy moved this far; 0: never")
+    truncation: str = _option("cut", "value after the last step of an episode: cut or bootstrap")
+    hidden: int = _option(64, "units of each hidden layer")
+    threads: int = _option(1, "threads of the learner")
+    distinct: bool = _option(default=True, meaning="run the networks on distinct observations only")
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if self.truncation not in ("cut", "bootstrap"):
+            raise ValueError(f"truncation is {self.truncation!r}; it must be cut or bootstrap")
+
+
+_AT_LEAST_1 = {"epochs", "threads", "minibatches", "hidden"}
+_SHARES = {"gamma", "gae", "lr_end"}
+
+
+def _check(options: Any) -> None:
+    for declared in fields(options):
+        name, value = declared.name, getattr(options, declared.name)
+        if isinstance(value, (bool, str)):
+            continue
+        if not math.isfinite(value) or value < 0:
+            raise ValueError(f"{name} is {value}; it must be a number from 0 up")
+        if name in _AT_LEAST_1 and value < 1:
+            raise ValueError(f"{name} is {value}; it must be at least 1")
+        if name in _SHARES and value > 1:
+            raise ValueError(f"{name} is {value}; it must be at most 1")
+        if name == "lr" and value == 0:
+            raise ValueError("lr is 0; it must be above 0")
