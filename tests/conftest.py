@@ -92,6 +92,26 @@ def clean_environ() -> dict[str, str]:
     }
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden` rewrites the kept outputs; look at the difference before committing it."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/**/golden files")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with the file of that name in `golden/` beside the test."""
+
+    def compare(name: str, text: str) -> None:
+        found = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+        kept = request.path.parent / "golden" / name
+        if request.config.getoption("--update-golden"):
+            kept.parent.mkdir(exist_ok=True)
+            kept.write_text(found)
+        assert found == kept.read_text()
+
+    return compare
+
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from wfbench.cli.session import session
-from wfbench.cli.verbs import VERBS
+from wfbench.cli.verbs import VERBS, Verbs
 from wfbench.contract import CommandSpec, PluginError, load_object
 
 
@@ -17,41 +17,33 @@ class Verb(TyperCommand):
     """A verb by name and summary, enough for help and completion."""
 
     def __init__(self, name: str, path: str, summary: str, origin: str = "") -> None:
-        panel = "Commands of plugins" if origin else "Commands"
-        super().__init__(name, help=summary, rich_help_panel=panel)
+        super().__init__(name, help=summary)
         self._path = path
         self._origin = origin
 
     def load(self) -> Any:
-        """The real command."""
-        if not self._origin:
-            return _command(load_object(self._path), str(self.name))
+        """The real command; PluginError if it is a plugin's and cannot be loaded."""
         try:
             return _command(load_object(self._path), str(self.name))
         except Exception as error:
-            kind = type(error).__name__
-            raise PluginError(
-                f"command {self.name!r} ({self._origin}): cannot load {self._path}: {kind}: {error}"
-            ) from error
+            if not self._origin:
+                raise
+            cause = f"cannot load {self._path}: {type(error).__name__}: {error}"
+            raise PluginError(f"command {self.name!r} ({self._origin}): {cause}") from error
 
 
-class VerbGroup(TyperGroup):
-    """Our verbs, then those of plugins."""
+class LazyGroup(TyperGroup):
+    """A group whose verbs are a table of where each lives and what it does."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Every verb, ours in the order of the table."""
-        plugged = [offer.spec.name for offer in session(ctx).host().offers("command")]
-        return [*VERBS, *plugged]
+    verbs: ClassVar[Verbs]
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Verb | None:
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
+        """Every verb, in the order of the table."""
+        return list(self.verbs)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Verb | None:  # noqa: ARG002 - as above
         """The verb's name and summary; nothing of it is imported yet."""
-        if cmd_name in VERBS:
-            return Verb(cmd_name, *VERBS[cmd_name])
-        for offer in session(ctx).host().offers("command"):
-            if offer.spec.name == cmd_name:
-                spec = cast("CommandSpec", offer.spec)
-                return Verb(cmd_name, spec.app, spec.summary, origin=str(offer.source))
-        return None
+        return Verb(cmd_name, *self.verbs[cmd_name]) if cmd_name in self.verbs else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The verb that is to be run, imported."""
@@ -59,9 +51,30 @@ class VerbGroup(TyperGroup):
         return name, command.load() if isinstance(command, Verb) else command, rest
 
 
+class RootGroup(LazyGroup):
+    """Our verbs, then those of plugins."""
+
+    verbs = VERBS
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Ours in the order of the table, then those of plugins by name."""
+        plugged = [offer.spec.name for offer in session(ctx).host().offers("command")]
+        return [*super().list_commands(ctx), *plugged]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Verb | None:
+        """The verb's name and summary, ours or a plugin's."""
+        if cmd_name in self.verbs:
+            return super().get_command(ctx, cmd_name)
+        for offer in session(ctx).host().offers("command"):
+            if offer.spec.name == cmd_name:
+                spec = cast("CommandSpec", offer.spec)
+                return Verb(cmd_name, spec.app, spec.summary, origin=str(offer.source))
+        return None
+
+
 def _command(target: Any, name: str) -> Any:
     if not isinstance(target, typer.Typer):
-        app = typer.Typer(add_completion=False)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command(name)(target)
         target = app
     command = get_command(target)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from wfbench.cli.lazy import VerbGroup
+from wfbench.cli.lazy import RootGroup
 from wfbench.cli.session import session
 from wfbench.contract import WfbenchError
 from wfbench.report.console import fail, print_json
@@ -22,7 +22,7 @@ BUG = 70
 """Something wfbench does not handle; never one of the codes that say what was measured."""
 
 app = typer.Typer(
-    cls=VerbGroup,
+    cls=RootGroup,
     rich_markup_mode=None,
     help="Benchmarks for workflow-conditioned reinforcement learning.",
     epilog=(
@@ -66,7 +66,7 @@ def root(
     """Benchmarks for workflow-conditioned reinforcement learning."""
     del plugins_dir, no_plugins, strict_plugins, debug  # read by `session` and `main`
     if version:
-        from wfbench.cli.version import show_versions  # noqa: PLC0415 - rarely needed
+        from wfbench.cli.version import show_versions
 
         show_versions(session(ctx), json=json)
     elif ctx.invoked_subcommand is None:
@@ -79,7 +79,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _invoke(args)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as end:
+        # Typer and rich turn a reader that went away (`| head`) into an exit of their own.
+        if not isinstance(end, BrokenPipeError) and not isinstance(
+            end.__context__, BrokenPipeError
+        ):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     return code

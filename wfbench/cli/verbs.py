@@ -6,7 +6,10 @@ file is imported only when the verb is used, so help and completion stay fast wh
 
 from __future__ import annotations
 
-VERBS: dict[str, tuple[str, str]] = {
+Verbs = dict[str, tuple[str, str]]
+"""By name: the import path of a Typer app or of a function, and one line for the help."""
+
+VERBS: Verbs = {
     "run": ("wfbench.cli.run:app", "Search for the best order and the policy that follows it."),
     "bench": ("wfbench.cli.bench:app", "Measure how fast collectors are on an environment."),
     "config": ("wfbench.cli.config:app", "Print the run configuration and what changed it."),

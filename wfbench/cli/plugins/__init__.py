@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import typer
 
-from wfbench.cli.plugins.checking import check_plugin
-from wfbench.cli.plugins.creating import new_plugin
-from wfbench.cli.plugins.freezing import freeze_plugins
-from wfbench.cli.plugins.listing import list_plugins
-from wfbench.cli.plugins.showing import show_plugin
+from wfbench.cli.lazy import LazyGroup
+from wfbench.cli.verbs import Verbs
 
-app = typer.Typer(
-    help="List, inspect, check and create plugins.",
-    add_completion=False,
-    rich_markup_mode=None,
-)
+
+class PluginVerbs(LazyGroup):
+    """What can be done with plugins."""
+
+    verbs: ClassVar[Verbs] = {
+        "list": ("wfbench.cli.plugins.listing:list_plugins", "Show every plugin and its status."),
+        "show": ("wfbench.cli.plugins.showing:show_plugin", "Show options and origin of one."),
+        "check": ("wfbench.cli.plugins.checking:check_plugin", "Put one to its promises."),
+        "new": ("wfbench.cli.plugins.creating:new_plugin", "Write a package to start from."),
+        "freeze": ("wfbench.cli.plugins.freezing:freeze_plugins", "Print what to reinstall."),
+    }
+
+
+app = typer.Typer(cls=PluginVerbs, add_completion=False, rich_markup_mode=None)
 
 
 @app.callback(invoke_without_command=True)
@@ -22,10 +30,3 @@ def plugins(ctx: typer.Context) -> None:
     """List, inspect, check and create plugins."""
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
-
-
-app.command("list")(list_plugins)
-app.command("show")(show_plugin)
-app.command("check")(check_plugin)
-app.command("new")(new_plugin)
-app.command("freeze")(freeze_plugins)
