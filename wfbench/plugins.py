@@ -83,7 +83,7 @@ class PluginHost:
     def notify(self, hook: str, event: Event) -> None:
         """Tell every observer; what one raises is logged and keeps no other from being told."""
         plugins = self._manager.get_plugins()
-        for plugin in plugins:
+        for plugin in [impl.plugin for impl in getattr(self._manager.hook, hook).get_hookimpls()]:
             call = self._manager.subset_hook_caller(hook, plugins - {plugin})
             try:
                 call(event=event)

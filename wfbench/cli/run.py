@@ -2,26 +2,115 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
 import typer
 
 from wfbench.cli.run_options import RunCommand, takes_run_config
-from wfbench.cli.session import JsonFlag, session
-from wfbench.contract import WfbenchError
+from wfbench.cli.session import JsonFlag, session, wants_json
+from wfbench.contract import UsageError
 from wfbench.layers import Effective
+from wfbench.plugins import PluginHost
 from wfbench.run_selection import select_run
+from wfbench.store.places import DEFAULT, find_run
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+SMOKE: dict[str, Any] = {"n_envs": 8, "workflows": 2, "max_episodes": 3, "min_episodes": 1}
+"""What `--smoke` changes where nothing else was asked for."""
 
 
 @app.command(cls=RunCommand)
 @takes_run_config
-def run(ctx: typer.Context, *, effective: Effective, json: JsonFlag = False) -> None:
+def run(
+    ctx: typer.Context,
+    *,
+    effective: Effective,
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="RUN", help="Go on with a run that was interrupted."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where run directories are made.")
+    ] = DEFAULT,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What the run is called; default: the time.")
+    ] = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="A tiny run that shows whether everything works.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the summary.")] = False,
+    json_lines: Annotated[
+        bool, typer.Option("--json-lines", help="Every event as a line of JSON.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
     """Search for the best order and the policy that follows it.
 
-    This version checks the configuration and the plugins, and stops there: it has no search yet.
+    Repeat --collector or --trainer, or say `all`, to run every combination with the same seeds.
+    A run that was interrupted, at whatever moment, goes on with --resume.
     """
-    del json  # an error is answered in JSON by the shell
-    select_run(session(ctx).host(), effective)
-    raise WfbenchError(
-        "the configuration is valid, but the workflow search is not part of this version yet"
-    )
+    from wfbench.cli.run_views import chosen_view, present
+
+    host = session(ctx).host()
+    as_json = wants_json(ctx, flag=json)
+    if resume is not None and (name is not None or smoke):
+        raise UsageError("--resume goes on with a run as it is; leave --name and --smoke out")
+    view = chosen_view(host, quiet=quiet or as_json, json_lines=json_lines)
+    if resume is None:
+        searches = _new(host, effective, out, name, view.observers, smoke=smoke)
+    else:
+        from wfbench.search.launching import resumed
+
+        searches = resumed(host, find_run(out, resume), effective, view.observers)
+    with searches as running:
+        _search(running, view)
+        present(running, as_json=as_json, silent=json_lines)
+
+
+def _new(
+    host: PluginHost,
+    effective: Effective,
+    out: Path,
+    name: str | None,
+    observe: Any,
+    *,
+    smoke: bool,
+) -> AbstractContextManager[Sequence[Any]]:
+    from wfbench.search.launching import started
+    from wfbench.search.planning import plan_jobs
+
+    if smoke:
+        effective = _smaller(effective)
+    jobs = plan_jobs(effective.config, select_run(host, effective))
+    return started(jobs, out, name, observe, smoke=smoke)
+
+
+def _smaller(effective: Effective) -> Effective:
+    changed = {name: v for name, v in SMOKE.items() if name not in effective.sources}
+    sources = {**effective.sources, **dict.fromkeys(changed, "--smoke")}
+    return replace(effective, config=replace(effective.config, **changed), sources=sources)
+
+
+def _search(searches: Sequence[Any], view: Any) -> None:
+    from wfbench.search.matrix import run_interleaved
+
+    with _resumable(searches, view), view.showing(searches):
+        run_interleaved(searches)
+
+
+@contextmanager
+def _resumable(searches: Sequence[Any], view: Any) -> Iterator[None]:
+    """Whatever ends the run early, say how it goes on."""
+    try:
+        yield
+    except BaseException as error:
+        view.stopped(type(error).__name__ if not str(error) else str(error))
+        path = searches[0].store.path if len(searches) == 1 else searches[0].store.path.parent
+        sys.stderr.write(f"wfbench: go on with: wfbench run --resume {path}\n")
+        raise

@@ -1,0 +1,65 @@
+"""How a run is shown while it goes on, and at its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from wfbench.plugins import PluginHost
+from wfbench.report.console import print_json
+from wfbench.report.run_lines import JsonLines, PlainLines
+from wfbench.report.run_summary import show_matrix, show_summary, summary_json
+from wfbench.search.hooks import HookObserver
+from wfbench.search.job import SearchJob
+from wfbench.search.loop import Observer, Search
+
+Watch = Callable[[SearchJob, str], Observer | None]
+
+
+class RunView:
+    """Makes the observers of every search of a run."""
+
+    def __init__(self, host: PluginHost, watch: Watch) -> None:
+        self._host = host
+        self._watch = watch
+        self._hooks: list[HookObserver] = []
+
+    def observers(self, job: SearchJob, run: str) -> Sequence[Observer]:
+        """Plugins that observe, and whatever shows the run."""
+        hooks = HookObserver(self._host, run)
+        self._hooks.append(hooks)
+        watcher = self._watch(job, run)
+        return (hooks,) if watcher is None else (watcher, hooks)
+
+    @contextmanager
+    def showing(self, searches: Sequence[Search]) -> Iterator[None]:
+        """While the searches run."""
+        del searches
+        yield
+
+    def stopped(self, cause: str) -> None:
+        """The run ended before its end."""
+        for hooks in self._hooks:
+            hooks.stopped(cause)
+
+
+def chosen_view(host: PluginHost, *, quiet: bool, json_lines: bool) -> RunView:
+    """The view that fits the flags and where the output goes."""
+    if json_lines:
+        return RunView(host, lambda _, run: JsonLines(run))
+    if quiet:
+        return RunView(host, lambda _job, _run: None)
+    return RunView(host, lambda _, run: PlainLines(run.partition("/")[2]))
+
+
+def present(searches: Sequence[Search], *, as_json: bool, silent: bool) -> None:
+    """The end of a run."""
+    if as_json:
+        print_json("run/1", {"runs": [summary_json(search) for search in searches]})
+    elif not silent:
+        if len(searches) > 1:
+            show_matrix(searches)
+        else:
+            show_summary(searches[0])
+    sys.stdout.flush()

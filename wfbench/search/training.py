@@ -1,0 +1,221 @@
+"""The training of one order: collect, shape, judge, update; until it is done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wfbench.compliance import Shaped
+from wfbench.contract import (
+    Arrays,
+    Collector,
+    EnvInfo,
+    Order,
+    Policy,
+    Rollout,
+    Trainer,
+    TrainerSetup,
+    UpdateStats,
+)
+from wfbench.seeding import Purpose, make_plan, purpose_seed
+
+from .budget import Ledger, WorkflowBudget
+from .episodes import EpisodeWindow, Summary, summarise
+from .job import SearchJob, calling
+from .phases import PhaseClock
+from .playing import play
+from .results import BUDGET, COMPLIANT, WorkflowResult
+from .verdicts import Judge, Verdict
+
+Tell = Callable[[str, dict[str, Any]], None]
+"""Called with the kind and the values of an event."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One order to train."""
+
+    workflow: int
+    order: Order
+    seed: int
+    budget: WorkflowBudget
+    inherited_from: int | None = None
+    inherit: Arrays | None = None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A trained order."""
+
+    result: WorkflowResult
+    policy: Policy
+    """The policy that made the last rollout: the one that was judged."""
+    state: Arrays
+    info: EnvInfo
+
+
+class Training:
+    """Trains one order of a job."""
+
+    def __init__(
+        self, job: SearchJob, task: Task, clock: PhaseClock, ledger: Ledger, tell: Tell
+    ) -> None:
+        self._job = job
+        self._task = task
+        self._clock = clock
+        self._ledger = ledger
+        self._tell = tell
+        config, budget = job.config, task.budget
+        # Where one env does the work of many, its last episodes stand for theirs.
+        per_env = max(1, config.n_envs // budget.n_envs)
+        self._judged = max(per_env, budget.steps // job.episode_steps)
+        self._scored = per_env * (1 if job.score.evaluates else job.score.count)
+        self._window = EpisodeWindow(budget.n_envs, max(self._judged, self._scored))
+        self._judge = Judge(config, budget)
+        self._longest = 0.0
+
+    def run(self) -> Trained:
+        """Train until compliant, out of budget or hopeless, and score."""
+        job, task, clock = self._job, self._task, self._clock
+        plan = make_plan(job.ref, task.budget.n_envs, task.seed)
+        with clock.phase("open"), calling(f"collector {job.collector.spec.name!r}"):
+            collector: Collector = job.collector.build()
+            info = collector.open(plan)
+        try:
+            with clock.phase("open"), calling(f"trainer {job.trainer.spec.name!r}"):
+                trainer = self._trainer(info)
+            policy, verdict = self._learn(collector, trainer)
+        finally:
+            with clock.phase("open"):
+                collector.close()
+        result = self._result(policy, verdict)
+        with clock.phase("update"):
+            state = trainer.state()
+        return Trained(result, policy, state, info)
+
+    def _trainer(self, info: EnvInfo) -> Trainer:
+        job, task = self._job, self._task
+        setup = TrainerSetup(
+            env=replace(info, workflow=job.model),
+            seed=purpose_seed(task.seed, Purpose.TRAINER),
+            device=job.config.device,
+            expected_updates=task.budget.rollouts,
+        )
+        trainer: Trainer = job.trainer.build(setup)
+        trainer.start(task.order, task.inherit)
+        return trainer
+
+    def _learn(self, collector: Collector, trainer: Trainer) -> tuple[Policy, Verdict]:
+        clock, shaper = self._clock, self._job.shaper(self._task.order)
+        who = f"trainer {self._job.trainer.spec.name!r}"
+        self._used = self._updates = 0
+        with clock.phase("update"), calling(who):
+            policy = trainer.policy()
+        while True:
+            began = clock.elapsed()
+            with clock.phase("idle"):
+                rollout = collector.collect(policy, self._task.budget.next_steps(self._used))
+            clock.divide(rollout.counters)
+            with clock.phase("shaping"):
+                shaped = shaper.shape(rollout)
+            self._count(rollout, shaped)
+            summary = self._window.last(self._judged)
+            verdict = self._judge.after_rollout(rollout, summary, self._used)
+            if verdict is None and not self._ledger.time_for(clock.elapsed(), self._longest):
+                verdict = Verdict(BUDGET, "wall-time")
+            stats, learned = None, policy
+            if verdict is None:
+                with clock.phase("update"), calling(who):
+                    stats = trainer.update(rollout, shaped.rewards)
+                    learned = trainer.policy()
+                self._updates += 1
+                verdict = self._judge.after_update(stats, learned)
+            self._report(rollout, shaped, summary, stats)
+            if verdict is not None:
+                return policy, verdict
+            policy = learned
+            self._longest = max(self._longest, clock.elapsed() - began)
+
+    def _count(self, rollout: Rollout, shaped: Shaped) -> None:
+        self._used += rollout.transitions
+        self._ledger.spend(rollout.transitions)
+        self._window.add(shaped.episodes)
+
+    def _report(
+        self, rollout: Rollout, shaped: Shaped, judged: Summary, stats: UpdateStats | None
+    ) -> None:
+        job, task = self._job, self._task
+        ended = shaped.episodes
+        self._tell(
+            "update",
+            {
+                "workflow": task.workflow,
+                "update": self._updates,
+                "order": job.written(task.order),
+                "definition": job.definition.id,
+                "beside": job.beside.id,
+                "policy_version": int(rollout.policy_version.max()),
+                "transitions": rollout.transitions,
+                "env_steps": self._used,
+                "episodes": len(ended),
+                "return": float(ended.env_return.mean()) if len(ended) else math.nan,
+                "alignment": float(ended.alignment.mean()) if len(ended) else math.nan,
+                "compliance": judged.compliance,
+                "beside_compliance": judged.beside,
+                "fixes": judged.fixes,
+                "counted": judged.counted,
+                "wasted": judged.wasted,
+                "marks": list(rollout.marks),
+                "stats": None if stats is None else dict(stats.values),
+            },
+        )
+
+    def _result(self, policy: Policy, verdict: Verdict) -> WorkflowResult:
+        job, task = self._job, self._task
+        judged = self._window.last(self._judged)
+        broken = verdict.reason == "not-finite"
+        scored, evaluation_steps = self._window.last(self._scored), 0
+        if job.score.evaluates and not broken:
+            scored, evaluation_steps = self._evaluate(policy)
+        reached = judged.compliance >= job.config.threshold and not broken
+        return WorkflowResult(
+            workflow=task.workflow,
+            order=task.order,
+            seed=task.seed,
+            inherited_from=task.inherited_from,
+            status=COMPLIANT if verdict.status == BUDGET and reached else verdict.status,
+            reason=verdict.reason,
+            score=math.nan if broken else scored.env_return,
+            score_sd=math.nan if broken else scored.return_sd,
+            score_episodes=0 if broken else scored.episodes,
+            score_source=str(job.score),
+            compliance=judged.compliance,
+            beside_compliance=judged.beside,
+            fixes=judged.fixes,
+            counted=judged.counted,
+            wasted=judged.wasted,
+            compliant=bool(reached),
+            steps_to_compliance=self._judge.reached_at,
+            updates=self._updates,
+            env_steps=self._used,
+            evaluation_steps=evaluation_steps,
+            episodes=self._window.total,
+        )
+
+    def _evaluate(self, policy: Policy) -> tuple[Summary, int]:
+        job = self._job
+        with self._clock.phase("search"):
+            played = play(
+                job.ref,
+                job.collector,
+                policy,
+                [job.shaper(self._task.order)],
+                episodes=job.score.count,
+                episode_steps=job.episode_steps,
+                seed=self._task.seed,
+                n_envs=self._task.budget.n_envs,
+            )
+        self._ledger.spend(played.env_steps)
+        return summarise(played.rows[0]), played.env_steps

@@ -1,0 +1,37 @@
+"""One process per run directory."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from wfbench.contract import UsageError
+
+from .files import writing
+
+
+class RunLock:
+    """Held as long as this process has the run open; the system releases it if the process dies."""
+
+    def __init__(self, directory: Path) -> None:
+        path = directory / "lock"
+        with writing(path):
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = os.read(self._descriptor, 32).decode(errors="replace").strip() or "another"
+            self.release()
+            raise UsageError(
+                f"{directory} is in use by process {owner}; wait for it, or end it and resume"
+            ) from error
+        with writing(path):
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let others in; safe to call twice."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)

@@ -1,0 +1,50 @@
+"""What a result was made on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from wfbench import __version__
+
+_PACKAGES = ("gymnasium", "numba", "numpy", "pluggy", "psutil", "torch")
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def fingerprint() -> dict[str, Any]:
+    """Cores, memory, versions and load of this machine, as JSON values."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "usable_cores": len(psutil.Process().cpu_affinity() or [])
+        if hasattr(psutil.Process, "cpu_affinity")
+        else os.cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "load": list(psutil.getloadavg()),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "wfbench": __version__,
+        "packages": {name: _installed(name) for name in _PACKAGES},
+        "threads": {name: os.environ[name] for name in _THREADS if name in os.environ},
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
