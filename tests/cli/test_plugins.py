@@ -177,7 +177,7 @@ def test_check_ends_with_6_if_a_promise_is_broken(wfbench: Any, env: dict[str, s
     assert "BROKEN  state() is JSON, and load() goes on as if never interrupted: " in done.stdout
     as_json = wfbench("--json", "plugins", "check", "stuck", env=env)
     assert as_json.returncode == 6
-    answer, _ = json.JSONDecoder().raw_decode(as_json.stdout)
+    answer = json.loads(as_json.stdout)
     assert answer["schema"] == "wfbench/plugins-check/1"
     assert [promise["kept"] for promise in answer["promises"]] == [True, True, False, True]
 

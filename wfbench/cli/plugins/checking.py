@@ -9,7 +9,7 @@ import typer
 from wfbench.cli.session import JsonFlag, session, wants_json
 from wfbench.contract import FactorySpec, PluginError, UsageError, load_object
 from wfbench.plugins import Offer
-from wfbench.report.console import print_json
+from wfbench.report.console import fail, print_json
 from wfbench.report.promises import show_promise, show_verdict
 from wfbench.selection import parse_options, parse_selector, select
 
@@ -52,7 +52,8 @@ def check_plugin(
         print_json("plugins-check/1", {"promises": rows})
     broken = sum(row["kept"] is False for row in rows)
     if broken:
-        raise PluginError(f"{name} breaks {broken} of {len(rows)} promises")
+        fail(f"{name} breaks {broken} of {len(rows)} promises")
+        raise typer.Exit(PluginError.exit_code)
 
 
 def _checked(offer: Offer, options: Any, *, as_json: bool) -> list[dict[str, Any]]:
