@@ -7,10 +7,12 @@ returns sound descriptors is registered; any other is listed as broken and leave
 from __future__ import annotations
 
 import logging
-import traceback
+import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import NoReturn
 
 from wfbench.contract import Event, PluginError, Spec, UsageError
@@ -50,7 +52,7 @@ class Broken:
     cause: str
     names: frozenset[str]
     """What a user may select that would have come from it."""
-    trace: str = ""
+    error: BaseException | None = None
 
 
 class PluginHost:
@@ -95,26 +97,31 @@ class PluginHost:
         """Load one plugin, or list it as broken."""
         source = candidate.source
         names = set(source.names)
+        started = perf_counter()
         try:
-            plugin = candidate.load()
-            offers = [Offer(spec, source) for spec in tried_out(plugin, source.plugin, names, log)]
+            # What a plugin prints while it is loaded must not get into an answer.
+            with redirect_stdout(sys.stderr):
+                plugin = candidate.load()
+                specs = tried_out(plugin, source.plugin, names, log)
+            offers = [Offer(spec, source) for spec in specs]
             self._refuse_duplicates(offers)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - not even SystemExit may get out of a plugin
-            trace = "".join(traceback.format_exception(error))
-            self.broken.append(Broken(source, cause_of(error), frozenset(names), trace))
+            self.broken.append(Broken(source, cause_of(error), frozenset(names), error))
             log.debug("broken: %s (%s): %s", source.plugin, source, error)
             return
         self._manager.register(plugin, name=f"{source.plugin} ({source})")
         self.loaded.append(source)
         self._offers |= {(offer.spec.kind, offer.spec.name): offer for offer in offers}
-        log.debug("loaded: %s (%s)", source.plugin, source)
+        seconds = perf_counter() - started
+        log.debug("loaded: %s (%s) in %.3f s", source.plugin, source, seconds)
 
     def _refuse(self, kind: str, name: str, offers: list[Offer]) -> NoReturn:
         for broken in self.broken:
             if name in broken.names:
-                raise PluginError(f"plugin {name!r} ({broken.source}) is broken: {broken.cause}")
+                line = f"plugin {name!r} ({broken.source}) is broken: {broken.cause}"
+                raise PluginError(line) from broken.error
         if any(name in source.names for source in self.blocked):
             raise UsageError(f"plugin {name!r} is blocked; see `wfbench plugins list`")
         choices = ", ".join(sorted({offer.spec.name for offer in offers})) or "none is installed"

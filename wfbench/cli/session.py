@@ -36,7 +36,8 @@ class Session:
         if self._host is None:
             self._host = load_plugins(self.settings)
             if self._strict and self._host.broken:
-                raise PluginError(f"--strict-plugins: {_sentence(self._host.broken[0])}")
+                first = self._host.broken[0]
+                raise PluginError(f"--strict-plugins: {_sentence(first)}") from first.error
             if not quiet:
                 for broken in self._host.broken:
                     warn(f"{_sentence(broken)}; see `wfbench plugins list`")
