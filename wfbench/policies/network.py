@@ -19,6 +19,8 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 DEFAULT_TABLE_ROWS = 1 << 15
 _FIRST_TABLE_ROWS = 256
+_SHARPER = np.float32(1e6)
+"""By this, differences of logits grow until the softmax has one action left."""
 
 
 class NetworkPolicy:
@@ -89,7 +91,7 @@ class NetworkPolicy:
 
     def act(self, obs: NDArray[Any], draws: NDArray[np.float64]) -> Acts:
         """One action per row of `obs`: the inverse of that row's distribution at its draw."""
-        from . import kernel  # noqa: PLC0415 (numba is loaded when a network first acts)
+        from . import kernel
 
         rows = self._rows(obs)
         count = len(rows)
@@ -131,6 +133,21 @@ class NetworkPolicy:
                 )
             table.grow()
 
+    def greedy(self) -> NetworkPolicy:
+        """The same networks, taking the most likely action; what is as good as equal is drawn."""
+        *body, (weights, biases) = self.actor
+        sharper = [*body, (weights * _SHARPER, biases * _SHARPER)]
+        return self._changed(sharper, self.condition)
+
+    def conditioned(self, condition: NDArray[np.float32]) -> NetworkPolicy:
+        """The same networks with another condition of the same size."""
+        if np.size(condition) != self.condition.size:
+            raise UsageError(
+                f"the policy takes a condition of {self.condition.size} numbers, "
+                f"not of {np.size(condition)}"
+            )
+        return self._changed(self.actor, condition)
+
     def snapshot(self) -> PolicySnapshot:
         """This policy as plain arrays."""
         arrays: dict[str, NDArray[Any]] = {
@@ -142,6 +159,15 @@ class NetworkPolicy:
                 arrays[f"{name}.{index}.weights"] = weights
                 arrays[f"{name}.{index}.biases"] = biases
         return PolicySnapshot("wfbench.policies:restore_network", self.version, arrays)
+
+    def _changed(self, actor: Sequence[Layer], condition: NDArray[np.float32]) -> NetworkPolicy:
+        return NetworkPolicy(
+            actor,
+            self.critic,
+            version=self.version,
+            condition=condition,
+            table_rows=self.table_rows,
+        )
 
     def _rows(self, obs: NDArray[Any]) -> NDArray[Any]:
         rows = obs.reshape(len(obs), -1)
@@ -156,7 +182,7 @@ class NetworkPolicy:
         return np.ascontiguousarray(rows, dtype=dtype)
 
     def _table(self, rows: NDArray[Any]) -> Table:
-        from .kernel import Table  # noqa: PLC0415 (as in act)
+        from .kernel import Table
 
         kind = rows.dtype.str
         if kind not in self._tables:

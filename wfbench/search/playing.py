@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.compliance import Shaper
-from wfbench.contract import CollectError, Collector, EnvRef, Policy
+from wfbench.contract import CollectError, Collector, EnvRef, Policy, Rollout
 from wfbench.seeding import Purpose, make_plan
 from wfbench.selection import Choice
 
@@ -39,10 +39,12 @@ def play(
     episode_steps: int,
     seed: int,
     n_envs: int = MAX_ENVS,
+    watch: Callable[[Rollout], None] = lambda _: None,
 ) -> Played:
     """Exactly `episodes` episodes: the first ones of each environment.
 
-    The seeds follow from `seed` and are of another stream than any that is trained on.
+    The seeds follow from `seed` and are of another stream than any that is trained on. `watch` is
+    shown every rollout.
     """
     n_envs = min(episodes, n_envs)
     built: Collector = collector.build()
@@ -55,6 +57,7 @@ def play(
         for _ in range(_PATIENCE * int(wanted.max())):
             rollout = built.collect(policy, episode_steps)
             steps += rollout.transitions
+            watch(rollout)
             judged = [shaper.shape(rollout).episodes for shaper in shapers]
             take = _take(judged[0].env_id, seen, wanted)
             for rows, found in zip(kept, judged, strict=True):

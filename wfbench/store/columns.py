@@ -18,7 +18,7 @@ PHASES = (
 """Where the time of a run goes; together they are all of it."""
 
 _EPISODES = ("compliance", "beside_compliance", "fixes", "counted", "wasted")
-_TIME = ("at", "wall", *PHASES)
+_TIME = ("at", *(f"{name}_seconds" for name in ("wall", *PHASES)))
 
 WORKFLOW_COLUMNS = (
     "workflow",

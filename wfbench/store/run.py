@@ -140,4 +140,5 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def _row(event: Values) -> Values:
-    return {**event, **event.get("time", {})}
+    time = dict(event["time"])
+    return {**event, "at": time.pop("at"), **{f"{name}_seconds": s for name, s in time.items()}}

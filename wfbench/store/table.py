@@ -51,7 +51,9 @@ def _cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, float):
-        return f"{value:.7g}"
+        return f"{value:.13g}"
+    if isinstance(value, (list, tuple)):
+        return "; ".join(map(_cell, value))
     if isinstance(value, Mapping):
         return " ".join(f"{name}={_cell(part)}" for name, part in value.items())
     return str(value)
