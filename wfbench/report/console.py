@@ -18,7 +18,7 @@ _PIPE_WIDTH = 160
 
 def console() -> Console:
     """Standard output."""
-    from rich.console import Console  # noqa: PLC0415 - slow, and not always needed
+    from rich.console import Console
 
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
     return Console(width=width, highlight=False, emoji=False, markup=False)
@@ -42,7 +42,7 @@ def fail(line: str) -> None:
 
 def plain_table(*columns: str) -> Table:
     """A table without lines: it reads well in a terminal, a log and a diff."""
-    from rich.table import Table  # noqa: PLC0415 - as above
+    from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
