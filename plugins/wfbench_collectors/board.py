@@ -23,6 +23,8 @@ class Note(IntEnum):
     """Nanoseconds the worker's own policy has been asked."""
     BEAT = 3
     """Rises whenever the worker gets something done."""
+    WAITING = 4
+    """1 while a free-running worker has nothing to do, so that no beat is expected of it."""
 
 
 class Board:

@@ -54,6 +54,34 @@ class _Delivery:
         return self.buffer.columns - self.filled
 
 
+class _Pulse:
+    """Notices a worker that does nothing although it should, also between calls."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self._supervisor = supervisor
+        self._beats = supervisor.board.column(Note.BEAT)
+        self._felt = np.full(len(self._beats), monotonic())
+
+    def feel(self, limit: float, *, excuse_waiting: bool) -> None:
+        """DeadlineError if a worker made no step for `limit` seconds.
+
+        One that waits is excused as long as nobody has asked it for anything.
+        """
+        board, now = self._supervisor.board, monotonic()
+        beats = board.column(Note.BEAT)
+        self._felt[beats != self._beats] = now
+        self._beats = beats
+        if excuse_waiting:
+            self._felt[board.column(Note.WAITING) == 1] = now
+        late = np.flatnonzero(now - self._felt > limit)
+        if len(late):
+            raise self._supervisor.late(late.tolist())
+
+    def restart(self, worker: int) -> None:
+        """Begin again with a worker that was replaced."""
+        self._felt[worker] = monotonic()
+
+
 class AsyncCollector(Lifecycle):
     """Delivers the stretches that finish first; there is no step barrier.
 
@@ -108,6 +136,7 @@ class AsyncCollector(Lifecycle):
         self._published = 0
         self._version = 0
         self._spent = self._worker_time()
+        self._pulse = _Pulse(self._supervisor)
         return common_info([answer.info for answer in built])
 
     def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:
@@ -115,9 +144,11 @@ class AsyncCollector(Lifecycle):
         supervisor, restarts = self._supervisor, self._revival.count
         traffic = supervisor.messages, supervisor.bytes_moved
         delivery = _Delivery(steps, plan.n_envs, info)
+        self._pulse.feel(plan.deadlines.step, excuse_waiting=True)
         self._publish(plan, policy, phases)
         if self._shape is None or self._shape.steps != steps:
             self._begin(plan, info, steps, delivery)
+        self._take_news(monotonic(), delivery)
         self._control[DEMAND] = 1
         self._wake(range(len(self._tasks)), b"", plan)
         phases.transport = perf_counter() - phases.started
@@ -239,23 +270,21 @@ class AsyncCollector(Lifecycle):
 
     def _await_stretch(self, plan: Plan, delivery: _Delivery) -> None:
         """Wait until a stretch is finished; DeadlineError if a worker makes no step in time."""
-        board, limit = self._supervisor.board, plan.deadlines.step
-        beats, seen = board.column(Note.BEAT), np.full(len(self._tasks), monotonic())
+        limit = plan.deadlines.step
         while not self._ready:
-            messages, died = self._supervisor.poll(monotonic() + min(limit / 4, 0.5))
-            for worker, message in messages:
-                if message.kind == Kind.STRETCH:
-                    self._finish(worker, Notice.decoded(message.body))
-            for worker in died:
-                death = self._supervisor.death(worker)
-                delivery.marks.append(self._revival.revive(death, self._prepare))
-                seen[worker] = monotonic()
-            now, latest = monotonic(), board.column(Note.BEAT)
-            seen[latest != beats] = now
-            beats = latest
-            late = np.flatnonzero(now - seen > limit)
-            if len(late):
-                raise self._supervisor.late(late.tolist())
+            self._take_news(monotonic() + min(limit / 4, 0.5), delivery)
+            self._pulse.feel(limit, excuse_waiting=False)
+
+    def _take_news(self, until: float, delivery: _Delivery) -> None:
+        """Wait for finished stretches and deaths; there may be none until then."""
+        messages, died = self._supervisor.poll(until)
+        for worker, message in messages:
+            if message.kind == Kind.STRETCH:
+                self._finish(worker, Notice.decoded(message.body))
+        for worker in died:
+            death = self._supervisor.death(worker)
+            delivery.marks.append(self._revival.revive(death, self._prepare))
+            self._pulse.restart(worker)
 
     def _finish(self, worker: int, notice: Notice) -> None:
         if self._shape is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -18,6 +17,7 @@ from typing import NamedTuple
 from wfbench.contract import OWNER_VARIABLE, CollectError, DeadlineError, UsageError
 
 from . import nursery
+from .wire import readable
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -119,9 +119,7 @@ class Nursery:
         self._control.close()
 
     def _greet(self, until: float) -> None:
-        poll = select.poll()
-        poll.register(self._control, select.POLLIN)
-        if not poll.poll(max(0.0, until - monotonic()) * 1000):
+        if not readable(self._control.fileno(), max(0.0, until - monotonic())):
             raise DeadlineError("the workers' modules were not imported within the start deadline")
         data = self._control.recv(nursery.REPORT.size)
         if len(data) < nursery.REPORT.size:

@@ -125,7 +125,9 @@ class StretchHandler:
     def _listen(self, *, block: bool) -> bool:
         """Take in wake-ups; False if something else was asked, which is left to be answered."""
         while block or self._end.waiting():
+            self._notes[Note.WAITING] = block
             message = self._end.receive()
+            self._notes[Note.WAITING] = 0
             if message.kind != Kind.WAKE:
                 self._end.put_back(message)
                 return False

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import pickle
 import resource
-import select
 import selectors
 import signal
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,7 +30,7 @@ from .board import Board
 from .faults import cause_of
 from .launch import Nursery
 from .segments import reap_stale_segments
-from .wire import CollectorEnd, Kind, Message, connect, encode
+from .wire import CollectorEnd, Kind, Message, connect, encode, readable
 from .worker import Built, Task
 
 _EXIT_REPORT = 1.0
@@ -152,9 +151,8 @@ class Supervisor:
 
         By then most others have. A death is seen after the nap, so it is a short one.
         """
-        poll = select.poll()
-        poll.register(self.workers[worker].end, select.POLLIN)
-        poll.poll(min(_NAP, max(0.0, until - monotonic())) * 1000)
+        nap = min(_NAP, max(0.0, until - monotonic()))
+        readable(self.workers[worker].end.fileno(), nap)
 
     def poll(self, until: float) -> tuple[list[tuple[int, Message]], set[int]]:
         """Wait for anything to happen: messages that came and workers that died.
@@ -209,7 +207,7 @@ class Supervisor:
         until = monotonic() + timeout
         if self._nursery is not None:
             self._descend(self._nursery, timeout)
-            self._nursery.end(max(0.0, until - monotonic()))
+            self._nursery.end(min(0.15 * timeout, max(0.0, until - monotonic())))
             self._nursery = None
         self._selector.close()
         for worker in self.workers:
@@ -302,12 +300,12 @@ class Supervisor:
 
     def _orphan(self, nursery: Nursery) -> None:
         """The nursery itself was killed, and its workers with it."""
-        if nursery not in self._selector.get_map():
-            return
-        self._selector.unregister(nursery)
-        for index in self._alive():
-            self.workers[index].exitcode = -signal.SIGKILL
-            self._exited.add(index)
+        if nursery in self._selector.get_map():
+            self._selector.unregister(nursery)
+        for index, worker in enumerate(self.workers):
+            if worker.exitcode is None:
+                worker.exitcode = -signal.SIGKILL
+                self._exited.add(index)
 
     def _mark_dead(self, worker: Worker) -> None:
         if not worker.dead:
@@ -326,9 +324,8 @@ class Supervisor:
     def _await_exit(self, worker: int) -> None:
         until = monotonic() + _EXIT_REPORT
         while self.workers[worker].exitcode is None and self._nursery is not None:
-            poll = select.poll()
-            poll.register(self._nursery, select.POLLIN)
-            if not poll.poll(max(0.0, until - monotonic()) * 1000):
+            left = until - monotonic()
+            if left <= 0 or not readable(self._nursery.fileno(), left):
                 return
             self._record_exits()
 

@@ -85,7 +85,7 @@ class WorkerEnd:
 
     def waiting(self) -> bool:
         """Whether a message, or the end of the stream, can be received without blocking."""
-        return bool(select.select([self._requests], [], [], 0)[0])
+        return readable(self._requests, 0)
 
     def send(self, sequence: int, kind: Kind, body: bytes = b"") -> None:
         """Send a message; `Gone` once the collector is gone."""
@@ -178,6 +178,13 @@ class CollectorEnd:
             start = stop
         del pending[:start]
         return messages
+
+
+def readable(descriptor: int, seconds: float) -> bool:
+    """Wait until something, or the end, can be read; False if nothing can in time."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def _writable(descriptor: int, seconds: float) -> bool:

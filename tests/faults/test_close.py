@@ -1,0 +1,151 @@
+"""`close` ends within its deadline in any state, twice too, and leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from wfbench.contract import DeadlineError, Plan
+from wfbench.policies import RandomPolicy
+from wfbench_collectors.segments import segment_dir
+
+POLICY = RandomPolicy(4)
+CLOSED_WITHIN = 5.0
+
+
+def _workers() -> list[psutil.Process]:
+    """All processes below the nursery, which is the only child."""
+    return [worker for child in psutil.Process().children() for worker in child.children()]
+
+
+def _own_segments() -> list[str]:
+    return [path.name for path in segment_dir().glob(f"wfbench_{os.getpid()}_*")]
+
+
+@pytest.fixture
+def closing(within: Callable[[float], Any]) -> Callable[[Any], None]:
+    def close(collector: Any) -> None:
+        with within(CLOSED_WITHIN):
+            collector.close()
+        assert not psutil.Process().children(recursive=True)
+        assert not _own_segments()
+        with within(0.1):
+            collector.close()
+
+    return close
+
+
+def test_before_open(build: Callable[..., Any], closing: Callable[[Any], None]) -> None:
+    closing(build())
+
+
+def test_after_open(
+    build: Callable[..., Any], plan_of: Callable[..., Plan], closing: Callable[[Any], None]
+) -> None:
+    collector = build()
+    collector.open(plan_of("Quiet"))
+    assert _own_segments()
+    closing(collector)
+
+
+def test_after_collect_and_again_after_a_second_life(
+    build: Callable[..., Any], plan_of: Callable[..., Plan], closing: Callable[[Any], None]
+) -> None:
+    collector = build()
+    for _ in range(2):
+        collector.open(plan_of("Quiet"))
+        assert collector.collect(POLICY, 5).transitions == 20
+        closing(collector)
+
+
+def test_with_all_workers_stopped(
+    build: Callable[..., Any], plan_of: Callable[..., Plan], closing: Callable[[Any], None]
+) -> None:
+    collector = build()
+    collector.open(plan_of("Quiet"))
+    collector.collect(POLICY, 5)
+    for worker in _workers():
+        worker.suspend()
+    closing(collector)
+
+
+def test_with_the_nursery_stopped(
+    build: Callable[..., Any], plan_of: Callable[..., Plan], closing: Callable[[Any], None]
+) -> None:
+    collector = build()
+    collector.open(plan_of("Quiet"))
+    psutil.Process().children()[0].suspend()
+    closing(collector)
+
+
+def test_with_all_workers_killed(
+    build: Callable[..., Any], plan_of: Callable[..., Plan], closing: Callable[[Any], None]
+) -> None:
+    collector = build()
+    collector.open(plan_of("Quiet"))
+    for worker in _workers():
+        worker.kill()
+    closing(collector)
+
+
+def test_with_workers_busy_in_native_code(
+    build: Callable[..., Any], plan_of: Callable[..., Plan], closing: Callable[[Any], None]
+) -> None:
+    collector = build()
+    collector.open(plan_of("Busy", step=1.0))
+    with pytest.raises(DeadlineError):
+        collector.collect(POLICY, 5)
+    closing(collector)
+
+
+def test_with_envs_that_never_close_and_ignore_sigterm(
+    build: Callable[..., Any], plan_of: Callable[..., Plan], closing: Callable[[Any], None]
+) -> None:
+    collector = build()
+    collector.open(plan_of("StubbornClose"))
+    closing(collector)
+
+
+def test_after_a_keyboard_interrupt(
+    build: Callable[..., Any], plan_of: Callable[..., Plan], closing: Callable[[Any], None]
+) -> None:
+    collector = build()
+    collector.open(plan_of("Busy"))
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    killer = psutil.Popen(["/bin/sh", "-c", f"sleep 0.5; kill -USR1 {os.getpid()}"])
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            collector.collect(POLICY, 5)
+    finally:
+        killer.wait()
+        signal.signal(signal.SIGUSR1, before)
+    closing(collector)
+
+
+def test_what_an_env_left_running_is_ended_too(
+    build: Callable[..., Any],
+    plan_of: Callable[..., Plan],
+    closing: Callable[[Any], None],
+    tmp_path: Path,
+) -> None:
+    pid_file = tmp_path / "pid"
+    collector = build()
+    collector.open(plan_of("Breeder", n_envs=1, pid_file=str(pid_file)))
+    left_running = int(pid_file.read_text())
+    assert psutil.pid_exists(left_running)
+    closing(collector)
+    try:
+        psutil.Process(left_running).wait(5)
+    except psutil.NoSuchProcess:
+        return
+    assert not psutil.pid_exists(left_running)
