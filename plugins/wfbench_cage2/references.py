@@ -70,7 +70,7 @@ class Reactive(_Rule):
 
     def _choose(self, obs: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.int64]:
         beliefs = obs[:, :OBS_SIZE].reshape(len(obs), NUM_HOSTS, 4)[:, PRIORITY, 2:]
-        suspect: NDArray[np.bool_] = beliefs.any(axis=2)
+        suspect = (beliefs[:, :, 0] | beliefs[:, :, 1]) > 0
         place = suspect.argmax(axis=1)
         rows = np.arange(len(obs))
         known: NDArray[np.uint8] = beliefs[rows, place]

@@ -181,8 +181,9 @@ def _observations(subject: Subject, setup: Setup, judges: Sequence[Order]) -> ND
 
 
 def _actions(policy: Policy, obs: NDArray[Any]) -> NDArray[np.int64]:
-    """What the policy would do at the same draw: the middle of its distribution."""
-    return policy.act(obs, np.full(len(obs), 0.5)).actions
+    """What the policy is most likely to do; without a greedy form, what it does at one draw."""
+    likely: Policy = policy.greedy() if hasattr(policy, "greedy") else policy
+    return likely.act(obs, np.full(len(obs), 0.5)).actions
 
 
 def _changed(subject: Subject, red: str | None, horizon: int | None) -> dict[str, Any]:
