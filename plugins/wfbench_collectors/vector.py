@@ -90,9 +90,10 @@ class VectorCollector(Lifecycle):
         self._slices = _slices(plan, self._thread_count(plan) if batched else 1)
         self._first_step = 0
         self._copies = []
-        first_obs: list[NDArray[Any]] = [np.empty(0)] * len(self._slices)
+        first_obs: list[NDArray[Any]] = []
+        # One slice after the other: constructors are seldom made for being called by two threads.
         run_all(
-            [partial(_build, plan, part, first_obs) for part in self._slices],
+            [partial(_build_all, plan, self._slices, first_obs)],
             plan.deadlines.start,
             "building the environments",
         )
@@ -156,7 +157,19 @@ def _slices(plan: Plan, count: int) -> list[_Slice]:
     return [_Slice(i, here, seeds[here]) for i, here in enumerate(columns)]
 
 
-def _build(plan: Plan, part: _Slice, first_obs: list[NDArray[Any]], task: Task) -> None:  # noqa: ARG001 - a build is one beat
+def _build_all(
+    plan: Plan,
+    slices: list[_Slice],
+    first_obs: list[NDArray[Any]],
+    task: Task,
+) -> None:
+    for part in slices:
+        first_obs.append(_build(plan, part))
+        if not task.wanted:
+            return
+
+
+def _build(plan: Plan, part: _Slice) -> NDArray[Any]:
     first, stop = part.columns.start, part.columns.stop
     with _named(part):
         if plan.env.batched is None:
@@ -169,7 +182,7 @@ def _build(plan: Plan, part: _Slice, first_obs: list[NDArray[Any]], task: Task) 
             part.envs = plan.env.make_batch(stop - first)
             obs = _room(part)
             part.envs.reset(part.seeds, obs)
-    first_obs[part.index] = obs
+    return obs
 
 
 def _room(part: _Slice) -> NDArray[Any]:
