@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +22,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 NOTICE = "compiling the CAGE-2 kernel (first run only)"
 _PATIENCE = 1.0
+_SOURCES = (
+    *("compiling", "draws", "kernel", "layout", "lookup", "red_agents"),
+    *("rules_blue", "rules_red", "tables"),
+)
 _FLAGS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
@@ -35,11 +40,13 @@ def entry_point(function: Function) -> Any:
     return njit(cache=True, **_FLAGS)(function)
 
 
+@cache
 def sources_digest() -> str:
-    """A digest of every source file of this package."""
+    """A digest of every source file that the compiled code is made of."""
     digest = hashlib.blake2b(digest_size=16)
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
+    for name in _SOURCES:
+        source = Path(__file__).with_name(f"{name}.py").read_bytes()
+        digest.update(name.encode() + b"\0" + source + b"\0")
     return digest.hexdigest()
 
 

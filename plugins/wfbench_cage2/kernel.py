@@ -227,10 +227,9 @@ class Kernel(NamedTuple):
     """(state, clock, seeds, red_shares, action_table, episode_steps, actions, obs, rewards,
     truncated, final_obs, compromised, ended_session, returns, autoreset): returns `STEPPED`; or
     `BAD_SHAPE`, or the first row whose action is not legal, and then nothing was stepped."""
-    replay: Callable[..., int]
-    """(state, action, tape, obs): one step with recorded outcomes; returns the reward in tenths."""
 
 
+@cache
 def _define(digest: str) -> dict[str, Any]:
     # numba's disk cache looks at one source file only. Captured variables are part of its key, so
     # capturing the digest of all sources (and nothing else) voids it when any of them changes.
@@ -334,15 +333,26 @@ _SIGNATURES = {
 }
 
 
+def _compiled(name: str) -> Any:
+    function = _define(sources_digest())[name]
+    if not function.signatures:
+        with compile_notice():
+            function.compile(_SIGNATURES[name])
+            function.disable_compile()
+    return function
+
+
 @cache
 def load_kernel() -> Kernel:
     """The compiled kernel, from the disk cache if its sources have not changed."""
-    functions = _define(sources_digest())
-    with compile_notice():
-        for name, signature in _SIGNATURES.items():
-            functions[name].compile(signature)
-            functions[name].disable_compile()
-    return Kernel(**functions)
+    return Kernel(*(_compiled(name) for name in Kernel._fields))
+
+
+@cache
+def load_replay() -> Callable[..., int]:
+    """(state, action, tape, obs): one step with recorded outcomes, returns the reward in tenths."""
+    replay: Callable[..., int] = _compiled("replay")
+    return replay
 
 
 def start_state(red: Red) -> tuple[State, NDArray[np.uint8]]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from . import layout as at
 from .draws import DETECTION, ESCALATION, PICK, SELECT_EXPLOIT, TAPE_SIZE
-from .kernel import load_kernel, start_state
+from .kernel import load_replay, start_state
 from .tables import NUM_ACTIONS, NUM_HOSTS, OBS_SIZE, RED_NAMES, Red
 
 Array = NDArray[Any]
@@ -197,13 +197,13 @@ def _tape(trace: dict[str, Array], episode: int) -> NDArray[np.int8]:
 def _play(
     red: Red, actions: Array, tape: NDArray[np.int8]
 ) -> tuple[NDArray[np.int16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
-    kernel = load_kernel()
+    replay = load_replay()
     state, obs_reset = start_state(red)
     states = np.empty((len(actions), at.STATE_SIZE), dtype=np.int16)
     obs = np.empty((len(actions), OBS_SIZE), dtype=np.uint8)
     rewards = np.empty(len(actions), dtype=np.int64)
     for t, action in enumerate(actions):
-        rewards[t] = kernel.replay(state, int(action), tape[t], obs[t])
+        rewards[t] = replay(state, int(action), tape[t], obs[t])
         states[t] = state
     return states, obs, rewards, obs_reset
 

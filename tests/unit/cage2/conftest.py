@@ -11,7 +11,7 @@ import pytest
 
 from wfbench_cage2 import layout, tables
 from wfbench_cage2.draws import TAPE_SIZE, UNRECORDED
-from wfbench_cage2.kernel import load_kernel, start_state
+from wfbench_cage2.kernel import load_replay, start_state
 
 DATA = Path(__file__).parents[2] / "data" / "cage2"
 
@@ -34,7 +34,7 @@ class Scene:
     ) -> Scene:
         tape = np.array([pick, exploit, detect, escalate], dtype=np.int8)
         assert len(tape) == TAPE_SIZE
-        self.reward = load_kernel().replay(self.state, action, tape, self.obs) / 10
+        self.reward = load_replay()(self.state, action, tape, self.obs) / 10
         assert not self.tape_error, "the chosen outcome was not among the possible ones"
         return self
 

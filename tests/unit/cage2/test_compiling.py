@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import wfbench_cage2
-from wfbench_cage2.compiling import NOTICE
+from wfbench_cage2.compiling import _SOURCES, NOTICE
 
 STEP = "from wfbench_cage2 import Cage2Env; e = Cage2Env(); e.reset(); e.step(0)"
 
@@ -34,7 +35,20 @@ def test_a_cold_compile_says_so_once_and_a_warm_start_says_nothing(tmp_path):
     assert step_in_a_fresh_process(tmp_path) == ""
 
 
-def test_a_change_of_any_source_file_voids_the_cache(tmp_path):
+def test_the_digest_covers_every_module_the_kernel_imports():
+    folder = Path(wfbench_cage2.__file__).parent
+    reached, waiting = set(), ["kernel"]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += re.findall(
+                r"^from \.(\w+) import", (folder / f"{name}.py").read_text(), re.MULTILINE
+            )
+    assert reached == set(_SOURCES)
+
+
+def test_a_change_of_a_source_file_voids_the_cache(tmp_path):
     package = tmp_path / "package" / "wfbench_cage2"
     shutil.copytree(Path(wfbench_cage2.__file__).parent, package)
     cache = tmp_path / "cache"
