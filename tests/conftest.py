@@ -154,3 +154,37 @@ def make_distribution(tmp_path: Path) -> Callable[..., Path]:
         return site
 
     return make
+
+
+@pytest.fixture(scope="session")
+def small_plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Variables that offer the trainer `tiny` and the searcher `climber`, which load quickly."""
+    from wfbench.scaffold import create_plugin
+
+    folder = tmp_path_factory.mktemp("small")
+    sources = [
+        create_plugin(kind, name, folder) / "src"
+        for kind, name in (("trainer", "tiny"), ("searcher", "climber"))
+    ]
+    offer = folder / "offer"
+    offer.mkdir()
+    (offer / "small.py").write_text(
+        "from wfbench_climber.plugin import wfbench_searchers\n"
+        "from wfbench_tiny.plugin import wfbench_trainers\n"
+    )
+    return {
+        "PYTHONPATH": os.pathsep.join(map(str, sources)),
+        "WFBENCH_PLUGINS_DIR": str(offer),
+    }
+
+
+@pytest.fixture(scope="session")
+def small_run() -> list[str]:
+    """A workflow search that takes about a second with `small_plugins`."""
+    shape = "obs_size=6,num_actions=5,episode_length=10"
+    return [
+        *("run", "--env", f"synthetic:step=0.0002,busy=false,{shape}"),
+        *("--collector", "sequential", "--trainer", "tiny", "--searcher", "climber"),
+        *("--n-envs", "4", "--workflows", "8", "--max-episodes", "5", "--min-episodes", "1"),
+        *("--update-every", "10", "--stop", "budget"),
+    ]

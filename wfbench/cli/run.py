@@ -100,7 +100,7 @@ def _smaller(effective: Effective) -> Effective:
 def _search(searches: Sequence[Any], view: Any) -> None:
     from wfbench.search.matrix import run_interleaved
 
-    with _resumable(searches, view), view.showing(searches):
+    with _resumable(searches, view), view.showing():
         run_interleaved(searches)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from wfbench.plugins import PluginHost
-from wfbench.report.console import print_json
+from wfbench.report.console import console, print_json
 from wfbench.report.run_lines import JsonLines, PlainLines
 from wfbench.report.run_summary import show_matrix, show_summary, summary_json
 from wfbench.search.hooks import HookObserver
@@ -33,9 +33,8 @@ class RunView:
         return (hooks,) if watcher is None else (watcher, hooks)
 
     @contextmanager
-    def showing(self, searches: Sequence[Search]) -> Iterator[None]:
+    def showing(self) -> Iterator[None]:
         """While the searches run."""
-        del searches
         yield
 
     def stopped(self, cause: str) -> None:
@@ -44,13 +43,37 @@ class RunView:
             hooks.stopped(cause)
 
 
+class LiveRunView(RunView):
+    """A view that is drawn again and again."""
+
+    def __init__(self, host: PluginHost) -> None:
+        from wfbench.report.run_live import LiveView
+
+        live = LiveView()
+        super().__init__(host, lambda job, run: live.watch(_title(job, run)))
+        self._live = live
+
+    @contextmanager
+    def showing(self) -> Iterator[None]:
+        """Draw while the searches run."""
+        with self._live.showing(console()):
+            yield
+
+
 def chosen_view(host: PluginHost, *, quiet: bool, json_lines: bool) -> RunView:
     """The view that fits the flags and where the output goes."""
     if json_lines:
         return RunView(host, lambda _, run: JsonLines(run))
     if quiet:
         return RunView(host, lambda _job, _run: None)
+    if console().is_terminal:
+        return LiveRunView(host)
     return RunView(host, lambda _, run: PlainLines(run.partition("/")[2]))
+
+
+def _title(job: SearchJob, run: str) -> str:
+    parts = (job.env.label, job.collector.label, job.trainer.label, job.searcher.label)
+    return f"{run}: {', '.join(parts)}, seed {job.config.seed}"
 
 
 def present(searches: Sequence[Search], *, as_json: bool, silent: bool) -> None:

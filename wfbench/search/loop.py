@@ -79,7 +79,14 @@ class Search:
                 self._searcher = self.job.searcher.build(setup)
             if self.store.events:
                 self._take_up(self.store.events)
-                self._pass_on({"event": "run-resumed", **self._described()})
+                self._pass_on(
+                    {
+                        "event": "run-resumed",
+                        **self._described(),
+                        "finished": len(self.finished),
+                        "ledger": self._ledger.steps,
+                    }
+                )
             else:
                 self._tell("run-started", self._described())
 
