@@ -32,8 +32,23 @@ def python_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
+def ended(process: subprocess.Popen[bytes], *, wait: bool = False) -> int | None:
+    """The exit code of a process that has ended, else None; `wait` waits for its end.
+
+    The process is not reaped. As long as it is not, its number cannot be given to another process,
+    and `end_session` cannot hit a stranger.
+    """
+    if process.returncode is not None:
+        return process.returncode
+    flags = os.WEXITED | os.WNOWAIT | (0 if wait else os.WNOHANG)
+    status = os.waitid(os.P_PID, process.pid, flags)
+    if status is None:
+        return None
+    return status.si_status if status.si_code == os.CLD_EXITED else -status.si_status
+
+
 def end_session(leader: int) -> None:
-    """Kill every process of the session that `leader` was started as the leader of."""
+    """Kill every process of the session that `leader`, not yet reaped, was started to lead."""
     for pid in psutil.pids():
         try:
             if os.getsid(pid) == leader:
@@ -84,7 +99,7 @@ class Isolated:
 
     def _death(self) -> str:
         assert self._process is not None  # noqa: S101 (a closed one is not asked)
-        code = self._process.wait()
+        code = ended(self._process, wait=True)
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return f"the process died with code {code}: {lines[-1] if lines else 'no message'}"

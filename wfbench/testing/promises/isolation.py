@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from wfbench.contract import EnvRef
-from wfbench.isolated import end_session, python_command, python_environment
+from wfbench.isolated import end_session, ended, python_command, python_environment
 from wfbench.policies import NetworkPolicy
 from wfbench.testing import traces
 from wfbench.testing.ground import Ground
@@ -91,9 +91,9 @@ def _victim(ground: Ground, step_seconds: float) -> Iterator[tuple[subprocess.Po
                 env=python_environment(),
             )
             try:
-                if not traces.wait_for(lambda: ready.exists() or process.poll() is not None, 40):
+                if not traces.wait_for(lambda: ready.exists() or ended(process) is not None, 40):
                     raise BrokenPromiseError("it did not collect anything within 40 s")
-                expect(process.poll() is None, f"it ended early: {errors.read_text()[-300:]}")
+                expect(ended(process) is None, f"it ended early: {errors.read_text()[-300:]}")
                 yield process, errors
             finally:
                 end_session(process.pid)
@@ -109,7 +109,7 @@ def parent_killed(ground: Ground) -> None:
             workers = family - {process.pid}
             used = traces.segments(family)
             process.kill()
-            process.wait()
+            ended(process, wait=True)
             gone = traces.wait_for(lambda: not traces.alive(workers), GONE_WITHIN)  # noqa: B023 (called at once)
             state = "in a step" if step_seconds else "idle"
             expect(
@@ -130,7 +130,7 @@ def interrupted(ground: Ground) -> None:
         started = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
         expect(
-            traces.wait_for(lambda: process.poll() is not None, 15),
+            traces.wait_for(lambda: ended(process) is not None, 15),
             "the program is still there 15 s after Ctrl-C",
         )
         gone = traces.wait_for(lambda: not traces.alive(workers), GONE_WITHIN)
