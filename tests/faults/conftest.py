@@ -18,9 +18,7 @@ from wfbench_collectors.shm import ShmCollector
 
 COLLECTORS: dict[str, Callable[..., Any]] = {
     "pipe": PipeCollector,
-    "pipe-2": lambda **options: PipeCollector(workers=2, **options),
     "shm": lambda **options: ShmCollector(workers=2, **options),
-    "shm-n": lambda **options: ShmCollector(workers=4, **options),
     "async": lambda **options: AsyncCollector(workers=2, **options),
 }
 
