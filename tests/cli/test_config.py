@@ -129,12 +129,10 @@ def test_run_lists_the_installed_choices(wfbench: Any, plugins: tuple[str, str])
     assert "documented-25, documented-200, original, sequential, limited, aggressive" in text
 
 
-def test_a_valid_run_says_honestly_that_there_is_no_search_yet(
-    wfbench: Any, plugins: tuple[str, str]
+def test_a_selected_plugin_that_cannot_be_built_ends_with_6(
+    wfbench: Any, plugins: tuple[str, str], tmp_path: Path
 ) -> None:
-    done = wfbench(*plugins, "run", *RUN, "--trainer", "learner")
-    assert done.returncode == 3
-    assert done.stderr == (
-        "wfbench: the configuration is valid, "
-        "but the workflow search is not part of this version yet\n"
-    )
+    done = wfbench(*plugins, "run", *RUN, "--trainer", "learner", cwd=tmp_path)
+    assert done.returncode == 6
+    assert "cannot load a:b" in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from wfbench.contract import OWNER_VARIABLE, Health, HealthCheckSpec, hookimpl
+from wfbench.contract import Health, HealthCheckSpec, hookimpl
 from wfbench.discovery import Candidate, Source
 from wfbench.doctor import Finding, examine, leftovers, machine
 from wfbench.plugins import PluginHost
@@ -24,9 +24,14 @@ def dead_pid() -> int:
     return process.pid
 
 
-@pytest.fixture
+OWNER = "WFBENCH_OWNER_IN_A_TEST"
+
+
+@pytest.fixture(autouse=True)
 def shm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Leave alone what other runs on this machine have."""
     monkeypatch.setattr(leftovers, "SHM", tmp_path)
+    monkeypatch.setattr(leftovers, "OWNER_VARIABLE", OWNER)
     return tmp_path
 
 
@@ -35,7 +40,7 @@ def orphan(dead_pid: int) -> Iterator[subprocess.Popen[bytes]]:
     """A process that works for an owner who is dead."""
     process = subprocess.Popen(
         [sys.executable, "-c", "print(flush=True); import time; time.sleep(100)"],
-        env={**os.environ, OWNER_VARIABLE: str(dead_pid)},
+        env={**os.environ, OWNER: str(dead_pid)},
         stdout=subprocess.PIPE,
     )
     assert process.stdout is not None
@@ -86,7 +91,7 @@ def test_workers_of_the_dead_are_found_and_ended(orphan: subprocess.Popen[bytes]
 def test_workers_of_the_living_are_left_alone() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(100)"],
-        env={**os.environ, OWNER_VARIABLE: str(os.getpid())},
+        env={**os.environ, OWNER: str(os.getpid())},
     )
     try:
         assert str(process.pid) not in finding("workers").message

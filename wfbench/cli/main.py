@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from wfbench.cli.lazy import RootGroup
-from wfbench.cli.session import session
-from wfbench.contract import WfbenchError
-from wfbench.report.console import fail, print_json
+from wfbench.cli.session import Session, session
+from wfbench.contract import PluginError, WfbenchError
+from wfbench.report.console import fail, print_json, warn
 
 INTERRUPTED = 130
 BUG = 70
@@ -81,9 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as end:
         # Typer and rich turn a reader that went away (`| head`) into an exit of their own.
-        if not isinstance(end, BrokenPipeError) and not isinstance(
-            end.__context__, BrokenPipeError
-        ):
+        if not any(isinstance(error, BrokenPipeError) for error in (end, end.__context__)):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
@@ -91,9 +88,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _invoke(args: list[str]) -> int:
+    state = Session()
+    code = _ended(args, state)
+    if code != PluginError.exit_code:
+        for warning in state.warnings:
+            warn(warning)
+    return code
+
+
+def _ended(args: list[str], state: Session) -> int:
+    """Run the command; however it ends, it is with an exit code."""
     try:
-        command: TyperGroup = typer.main.get_command(app)  # type: ignore[assignment]
-        result: Any = command.main(args=args, prog_name="wfbench", standalone_mode=False)
+        command = typer.main.get_command(app)
+        result: Any = command.main(args=args, prog_name="wfbench", standalone_mode=False, obj=state)
     except WfbenchError as error:
         if "--debug" in args or os.environ.get("WFBENCH_TRACEBACK", "") not in {"", "0"}:
             sys.stderr.write("".join(traceback.format_exception(error)))

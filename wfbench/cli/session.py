@@ -14,7 +14,6 @@ import typer
 from wfbench.cli.verbs import VERBS
 from wfbench.contract import PluginError
 from wfbench.plugins import Broken, PluginHost, PluginSettings, load_plugins
-from wfbench.report.console import warn
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 """The `--json` of a verb; read it with `wants_json`."""
@@ -23,44 +22,45 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 class Session:
     """One invocation of the command line."""
 
-    def __init__(
-        self, settings: PluginSettings, *, json: bool = False, strict: bool = False
-    ) -> None:
-        self.settings = settings
-        self.json = json
-        self._strict = strict
+    def __init__(self) -> None:
+        self.settings: PluginSettings | None = None
+        self.json = False
+        self.strict = False
+        self.warnings: list[str] = []
+        """What is to be told when the command has ended."""
         self._host: PluginHost | None = None
 
     def host(self, *, quiet: bool = False) -> PluginHost:
         """The plugin host, loaded once. Broken plugins are told unless the caller shows them."""
         if self._host is None:
-            self._host = load_plugins(self.settings)
-            if self._strict and self._host.broken:
+            self._host = load_plugins(self.settings or PluginSettings())
+            if self.strict and self._host.broken:
                 first = self._host.broken[0]
                 raise PluginError(f"--strict-plugins: {_sentence(first)}") from first.error
             if not quiet:
-                for broken in self._host.broken:
-                    warn(f"{_sentence(broken)}; see `wfbench plugins list`")
+                hint = "see `wfbench plugins list`"
+                self.warnings += [f"{_sentence(broken)}; {hint}" for broken in self._host.broken]
         return self._host
 
 
 def session(ctx: typer.Context) -> Session:
-    """The session of this invocation, made from the options before the verb."""
+    """The session of this invocation, with what the options before the verb say."""
     root = ctx.find_root()
     if not isinstance(root.obj, Session):
-        given = root.params
+        root.obj = Session()
+    found: Session = root.obj
+    if found.settings is None:
         if os.environ.get("WFBENCH_TRACE_PLUGINS", "") not in {"", "0"}:
             _trace()
-        root.obj = Session(
-            settings_from(
-                os.environ,
-                directories=given.get("plugins_dir") or (),
-                external=not given.get("no_plugins"),
-            ),
-            json=bool(given.get("json")),
-            strict=bool(given.get("strict_plugins")),
+        given = root.params
+        found.json = bool(given.get("json"))
+        found.strict = bool(given.get("strict_plugins"))
+        found.settings = settings_from(
+            os.environ,
+            directories=given.get("plugins_dir") or (),
+            external=not given.get("no_plugins"),
         )
-    return root.obj
+    return found
 
 
 def wants_json(ctx: typer.Context, *, flag: bool) -> bool:

@@ -23,7 +23,8 @@ def show_inventory(rows: Sequence[Row]) -> None:
     for row in rows:
         if row.status == "broken":
             out.print(f"\n{row.name} is broken: {row.cause}", style="red", soft_wrap=True)
-            out.print(f"  from {row.distribution} {row.version} {row.file}", soft_wrap=True)
+            origin = " ".join(part for part in (row.distribution, row.version, row.file) if part)
+            out.print(f"  from {origin}", soft_wrap=True)
 
 
 def show_offer(offer: Offer) -> None:
