@@ -1,0 +1,63 @@
+"""Phases sum to the wall time, and traffic is what was really moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from wfbench.contract import Plan
+from wfbench.policies import RandomPolicy
+from wfbench_collectors.free_running import AsyncCollector
+from wfbench_collectors.pipe import PipeCollector
+from wfbench_collectors.sequential import SequentialCollector
+from wfbench_collectors.shm import ShmCollector
+
+POLICY = RandomPolicy(4)
+STEPS = 6
+
+
+@pytest.mark.parametrize("kind", [SequentialCollector, PipeCollector, ShmCollector, AsyncCollector])
+def test_phases_sum_to_the_wall_time(kind: Any, plan_of: Callable[..., Plan]) -> None:
+    with kind() as collector:
+        collector.open(plan_of(step=0.002, busy=False))
+        for _ in range(2):
+            counters = collector.collect(POLICY, STEPS).counters
+            parts = (counters.env, counters.transport, counters.inference, counters.idle)
+            assert min(parts) >= 0
+            assert sum(parts) == pytest.approx(counters.wall, abs=1e-9)
+            assert counters.env > 0
+
+
+def test_time_in_the_environment_is_where_it_was_spent(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of(step=0.01, busy=False, n_envs=4)
+    with SequentialCollector() as collector:
+        collector.open(plan)
+        assert collector.collect(POLICY, STEPS).counters.env >= 0.01 * STEPS * 4
+    with ShmCollector(workers=2) as collector:
+        collector.open(plan)
+        assert collector.collect(POLICY, STEPS).counters.env >= 0.01 * STEPS * 2
+
+
+def test_messages_and_bytes_are_counted(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of(n_envs=4)
+    with SequentialCollector() as collector:
+        collector.open(plan)
+        counters = collector.collect(POLICY, STEPS).counters
+        assert (counters.messages, counters.bytes_moved) == (0, 0)
+    rows = STEPS * 4 * 52 * 4
+    for kind, workers in ((PipeCollector, 4), (PipeCollector, 2), (ShmCollector, 2)):
+        with kind(workers=workers) as collector:
+            collector.open(plan)
+            counters = collector.collect(POLICY, STEPS).counters
+            assert counters.messages == 2 * workers * STEPS
+            assert rows < counters.bytes_moved < 4 * rows
+
+
+def test_an_asynchronous_collector_counts_what_it_delivers(plan_of: Callable[..., Plan]) -> None:
+    with AsyncCollector(workers=2) as collector:
+        collector.open(plan_of(n_envs=4))
+        counters = collector.collect(POLICY, STEPS).counters
+        assert counters.messages >= 4
+        assert counters.bytes_moved > STEPS * 4 * 52 * 4
