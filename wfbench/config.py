@@ -134,5 +134,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "sequential": {**_ONE_ENV, "update_every": 10_000},
     "limited": {"n_envs": 50, "max_episodes": 100, "min_episodes": 10},
     "aggressive": {"n_envs": 500, "max_episodes": 20, "min_episodes": 3},
+    "smoke": {"n_envs": 8, "workflows": 2, "max_episodes": 3, "min_episodes": 1},
 }
-"""The documented configurations, as what they set. An episode has 100 steps."""
+"""The documented configurations, as what they set; `smoke` is ours, and far too small to learn
+anything. An episode has 100 steps."""

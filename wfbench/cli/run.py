@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,9 +19,6 @@ from wfbench.run_selection import select_run
 from wfbench.store.places import DEFAULT, find_run
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-SMOKE: dict[str, Any] = {"n_envs": 8, "workflows": 2, "max_episodes": 3, "min_episodes": 1}
-"""What `--smoke` changes where nothing else was asked for."""
 
 
 @app.command(cls=RunCommand)
@@ -85,16 +81,8 @@ def _new(
     from wfbench.search.launching import started
     from wfbench.search.planning import plan_jobs
 
-    if smoke:
-        effective = _smaller(effective)
     jobs = plan_jobs(effective.config, select_run(host, effective))
     return started(jobs, out, name, observe, smoke=smoke)
-
-
-def _smaller(effective: Effective) -> Effective:
-    changed = {name: v for name, v in SMOKE.items() if name not in effective.sources}
-    sources = {**effective.sources, **dict.fromkeys(changed, "--smoke")}
-    return replace(effective, config=replace(effective.config, **changed), sources=sources)
 
 
 def _search(searches: Sequence[Any], view: Any) -> None:

@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 from wfbench import values
 from wfbench.cli.session import session
 from wfbench.config import PRESETS, SETTINGS, Setting
+from wfbench.contract import UsageError
 from wfbench.layers import Effective, Layer, environment_layer, file_layer, resolve
 from wfbench.selection import parse_options
 
@@ -24,6 +25,10 @@ def takes_run_config(verb: Callable[..., None]) -> Callable[..., None]:
     def command(**given: Any) -> None:
         flags = {name: given.pop(name) for name in SETTINGS}
         base = {name: given.pop(name) for name in ("config", "preset", "option")}
+        if given.get("smoke"):
+            if base["preset"] is not None:
+                raise UsageError("--smoke is a preset of its own; leave --preset out")
+            base["preset"] = "smoke"
         verb(effective=_effective(flags, **base), **given)
 
     hints = inspect.get_annotations(verb, eval_str=True)

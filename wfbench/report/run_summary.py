@@ -129,10 +129,19 @@ def summary_json(search: Search) -> dict[str, Any]:
 def show_matrix(searches: Sequence[Search]) -> None:
     """One row per combination of collector and trainer."""
     table = plain_table(
-        "collector", "trainer", "compliant", "best order", "return", "steps", "seconds", "steps/s"
+        "collector",
+        "trainer",
+        "compliant",
+        "best order",
+        "return",
+        "steps",
+        "start-up s",
+        "seconds",
+        "steps/s",
     )
     for search in searches:
-        best, wall = search.best, search.seconds.get("wall", 0.0)
+        best, start = search.best, search.seconds.get("open", 0.0)
+        wall = search.seconds.get("wall", 0.0) - start
         compliant = sum(result.compliant for result in search.finished)
         table.add_row(
             search.job.collector.label,
@@ -141,12 +150,18 @@ def show_matrix(searches: Sequence[Search]) -> None:
             "-" if best is None else search.job.written(best.order),
             "-" if best is None else number(best.score, 1),
             f"{search.env_steps:,}",
+            number(start, 1),
             number(wall, 1),
             number(search.env_steps / wall, 0) if wall else "-",
         )
     out = console()
     out.print()
     out.print(table)
+    out.print(
+        "the combinations took turns, workflow by workflow; seconds and steps/s are without "
+        "start-up, which is building environments and learner for every workflow",
+        soft_wrap=True,
+    )
 
 
 def _show_orders(out: Console, search: Search) -> None:
