@@ -1,0 +1,1 @@
+"""Bundled searchers: which order to train next."""

@@ -1,0 +1,64 @@
+"""What a searcher was told, in a form that survives JSON exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.contract import Order, Outcome, UsageError
+from wfbench.orders import all_orders, check_order, order_index
+
+
+class History:
+    """Scores by order, in the order they came; a failure has no score."""
+
+    def __init__(self, num_units: int) -> None:
+        self.orders = all_orders(num_units)
+        self._num_units = num_units
+        self.indices: list[int] = []
+        self.scores: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def tell(self, order: Order, outcome: Outcome) -> None:
+        """Note how an order did."""
+        self.indices.append(order_index(check_order(order, self._num_units)))
+        finite = math.isfinite(outcome.score)
+        self.scores.append(float(outcome.score) if finite else math.nan)
+
+    def filled(self) -> NDArray[np.float64]:
+        """The scores, with a failure counting one spread below the worst that was seen."""
+        scores = np.array(self.scores)
+        known = scores[np.isfinite(scores)]
+        if not len(known):
+            return np.zeros(len(scores))
+        return np.where(np.isfinite(scores), scores, known.min() - known.std())
+
+    def recommend(self) -> int | None:
+        """The index of the order with the best mean score, the first one of equals."""
+        if not self.indices:
+            return None
+        scores, indices = self.filled(), np.array(self.indices)
+        return max(dict.fromkeys(self.indices), key=lambda one: scores[indices == one].mean())
+
+    def state(self) -> dict[str, Any]:
+        """This as JSON values."""
+        scores = [None if math.isnan(score) else score for score in self.scores]
+        return {"num_units": self._num_units, "told": list(zip(self.indices, scores, strict=True))}
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a `state()`."""
+        if state.get("num_units") != self._num_units:
+            raise UsageError(
+                f"the searcher's state is of {state.get('num_units')} units, "
+                f"not of {self._num_units}"
+            )
+        told: Iterable[tuple[int, float | None]] = state["told"]
+        pairs = [(int(index), math.nan if score is None else score) for index, score in told]
+        self.indices = [index for index, _ in pairs]
+        self.scores = [score for _, score in pairs]

@@ -1,0 +1,38 @@
+"""What this plugin offers."""
+
+from __future__ import annotations
+
+from wfbench.contract import SearcherSpec, hookimpl
+
+from .options import GpUcbOptions, HalvingOptions
+
+
+@hookimpl
+def wfbench_searchers() -> list[SearcherSpec]:
+    """Ways of choosing the next order."""
+    return [
+        SearcherSpec(
+            name="gp-ucb",
+            summary="A Gaussian process over all orders; asks where the best may be",
+            factory="wfbench_searchers.gp_ucb:GpUcb",
+            options=GpUcbOptions,
+            positional="beta",
+        ),
+        SearcherSpec(
+            name="random",
+            summary="Every order once in a drawn sequence, then again in another",
+            factory="wfbench_searchers.sweeps:RandomSweep",
+        ),
+        SearcherSpec(
+            name="exhaustive",
+            summary="Every order in turn, by index, again and again",
+            factory="wfbench_searchers.sweeps:Exhaustive",
+        ),
+        SearcherSpec(
+            name="halving",
+            summary="Many orders on a small budget, the better ones on more",
+            factory="wfbench_searchers.halving:Halving",
+            options=HalvingOptions,
+            positional="orders",
+        ),
+    ]

@@ -1,0 +1,56 @@
+"""Searchers that learn nothing from what they are told: the references."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from wfbench.contract import Order, Outcome, SearcherSetup
+
+from .history import History
+
+
+class Exhaustive:
+    """Asks every order once, in index order, and then begins again."""
+
+    def __init__(self, setup: SearcherSetup) -> None:
+        self._history = History(setup.num_units)
+
+    def ask(self) -> Order:
+        """The next order in turn."""
+        orders = self._history.orders
+        return orders[len(self._history) % len(orders)]
+
+    def tell(self, order: Order, outcome: Outcome) -> None:
+        """Note how an order did."""
+        self._history.tell(order, outcome)
+
+    def recommend(self) -> Order | None:
+        """The order with the best mean score."""
+        best = self._history.recommend()
+        return None if best is None else self._history.orders[best]
+
+    def state(self) -> Mapping[str, Any]:
+        """Everything needed to go on."""
+        return self._history.state()
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Take over a `state()`."""
+        self._history.load(state)
+
+
+class RandomSweep(Exhaustive):
+    """Asks every order once, in a sequence drawn from the seed, and then in another."""
+
+    def __init__(self, setup: SearcherSetup) -> None:
+        super().__init__(setup)
+        self._seed = setup.seed
+
+    def ask(self) -> Order:
+        """The next order of the sequence."""
+        orders = self._history.orders
+        sweep, place = divmod(len(self._history), len(orders))
+        sequence = np.random.default_rng([self._seed, sweep]).permutation(len(orders))
+        return orders[sequence[place]]

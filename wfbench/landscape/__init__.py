@@ -1,0 +1,1 @@
+"""Landscapes: the outcome of training every order, and what searchers make of it."""
