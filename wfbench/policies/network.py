@@ -65,6 +65,7 @@ class NetworkPolicy:
             *_flat(self.critic, self.condition),
         )
         self._tables: dict[str, Table] = {}
+        self._work_space: tuple[NDArray[Any], ...] = ()
 
     @classmethod
     def initial(
@@ -122,6 +123,7 @@ class NetworkPolicy:
                 table.log_probs,
                 table.values,
                 *acts,
+                *self._work_space,
             )
             if done == count:
                 return acts
@@ -182,10 +184,11 @@ class NetworkPolicy:
         return np.ascontiguousarray(rows, dtype=dtype)
 
     def _table(self, rows: NDArray[Any]) -> Table:
-        from .kernel import Table
+        from .kernel import Table, work_space
 
         kind = rows.dtype.str
         if kind not in self._tables:
+            self._work_space = work_space(self._networks[1], self._networks[3])
             row_bytes = self.obs_size * rows.itemsize
             self._tables[kind] = Table(
                 row_bytes, self.num_actions, self.table_rows, _FIRST_TABLE_ROWS
