@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 THETAS = (1.0, 3.0, 9.0)
 CONSTANT = 1.0
 """Variance of the constant: the mean told is a guess of the mean of all."""
-SWEEPS = 30
+SWEEPS = 12
 _FLOOR = 1e-8
 
 

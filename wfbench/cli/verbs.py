@@ -14,6 +14,7 @@ VERBS: Verbs = {
     "bench": ("wfbench.cli.bench:app", "Measure how fast collectors are on an environment."),
     "evaluate": ("wfbench.cli.evaluate:app", "Play a frozen policy on fresh seeds."),
     "landscape": ("wfbench.cli.landscape:app", "Make a landscape of runs that trained orders."),
+    "bench-search": ("wfbench.cli.bench_search:app", "Compare searchers on a landscape."),
     "config": ("wfbench.cli.config:app", "Print the run configuration and what changed it."),
     "plugins": ("wfbench.cli.plugins:app", "List, inspect, check and create plugins."),
     "doctor": ("wfbench.cli.doctor:app", "Check this machine and mend what is safe to mend."),

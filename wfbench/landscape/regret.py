@@ -20,6 +20,7 @@ _SEED = 2
 _TINY = 1e-9
 
 Build = Callable[[SearcherSetup], Searcher]
+Done = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,29 @@ class Interval:
     high: float
 
 
-def regret_curves(build: Build, world: World, *, asks: int, seeds: int) -> Curves:
+@dataclass(frozen=True)
+class Comparison:
+    """One searcher's regret less another's, paired by seed; below 0 the first is better."""
+
+    difference: Interval
+    better: float
+    """Share of seeds in which the first is better; then in which it is worse."""
+    worse: float
+
+
+def regret_curves(
+    build: Build, world: World, *, asks: int, seeds: int, seed: int = 0, done: Done | None = None
+) -> Curves:
     """Search `seeds` times with budgets of 1 to `asks` full runs.
 
-    In the world of a seed every searcher meets the same luck: the n-th run of an order turns out
+    In each of these worlds every searcher meets the same luck: the n-th run of an order turns out
     the same, whoever asks for it and when.
     """
-    rows = [_search(build, world, asks, seed) for seed in range(seeds)]
+    rows = []
+    for number in range(seeds):
+        rows.append(_search(build, world, asks, purpose_seed(seed, Purpose.BENCH, number)))
+        if done is not None:
+            done()
     return Curves(
         recommended=np.stack([row.recommended for row in rows]),
         best_asked=np.stack([row.best_asked for row in rows]),
@@ -66,6 +83,16 @@ def median_interval(values: NDArray[np.float64]) -> Interval:
     picks = rng.integers(len(values), size=(RESAMPLES, len(values)))
     low, high = np.quantile(np.median(values[picks], axis=1), [0.025, 0.975])
     return Interval(float(np.median(values)), float(low), float(high))
+
+
+def compare(one: NDArray[np.float64], other: NDArray[np.float64]) -> Comparison:
+    """Two searchers' regrets in the same worlds, one value per seed."""
+    difference = one - other
+    return Comparison(
+        difference=median_interval(difference),
+        better=float((difference < -_TINY).mean()),
+        worse=float((difference > _TINY).mean()),
+    )
 
 
 def _search(build: Build, world: World, asks: int, seed: int) -> Curves:

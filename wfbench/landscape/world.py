@@ -24,7 +24,9 @@ _PAIRS = 2
 class World(Protocol):
     """Orders to search among."""
 
-    num_units: int
+    @property
+    def num_units(self) -> int:
+        """How many units an order ranks."""
 
     def values(self, seed: int) -> NDArray[np.float64]:
         """The true value of every order in the world of a seed."""
