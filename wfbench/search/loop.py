@@ -19,6 +19,7 @@ from .budget import Ledger, WorkflowBudget, workflow_budget
 from .inheriting import parent
 from .job import SearchJob, calling
 from .phases import PhaseClock
+from .playing import steps_to_play
 from .results import WorkflowResult, better
 from .training import Task, Trained, Training
 
@@ -254,8 +255,10 @@ class Search:
         left, score = self._ledger.left(), self.job.score
         if left is None:
             return None
-        reserved = score.count * self.job.episode_steps if score.evaluates else 0
-        return max(0, left - reserved)
+        if not score.evaluates:
+            return left
+        n_envs, steps = self.job.config.n_envs, self.job.episode_steps
+        return max(0, left - steps_to_play(score.count, n_envs, steps))
 
     def _distance(self, task: Task) -> float | None:
         if task.inherited_from is None:

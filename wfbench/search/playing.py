@@ -43,41 +43,56 @@ def play(
 ) -> Played:
     """Exactly `episodes` episodes: the first ones of each environment.
 
-    The seeds follow from `seed` and are of another stream than any that is trained on. `watch` is
-    shown every rollout.
+    A free-running collector delivers whoever is ready, so of it they are the first to end. The
+    seeds follow from `seed` and are of another stream than any that is trained on. `watch` is shown
+    every rollout.
     """
     n_envs = min(episodes, n_envs)
     built: Collector = collector.build()
     with built:
         built.open(make_plan(ref, n_envs, seed, purpose=Purpose.EVALUATION))
-        wanted = np.full(n_envs, episodes // n_envs) + (np.arange(n_envs) < episodes % n_envs)
-        seen = np.zeros(n_envs, dtype=np.int64)
+        quota = _Quota(episodes, n_envs, each="deterministic" in collector.spec.capabilities)
         kept: list[list[NDArray[np.float64]]] = [[] for _ in shapers]
         steps = 0
-        for _ in range(_PATIENCE * int(wanted.max())):
+        for _ in range(_PATIENCE * -(-episodes // n_envs)):
             rollout = built.collect(policy, episode_steps)
             steps += rollout.transitions
             watch(rollout)
             judged = [shaper.shape(rollout).episodes for shaper in shapers]
-            take = _take(judged[0].env_id, seen, wanted)
+            take = quota.take(judged[0].env_id)
             for rows, found in zip(kept, judged, strict=True):
                 rows.append(rows_of(found)[take])
-            if (seen >= wanted).all():
+            if not quota.missing:
                 break
         else:
             raise CollectError(
-                f"only {int(np.minimum(seen, wanted).sum())} of {episodes} episodes ended within "
-                f"{steps} steps; the environment's episodes are longer than {episode_steps} steps"
+                f"{quota.missing} of {episodes} episodes did not end within {steps} steps; the "
+                f"environment's episodes are longer than {episode_steps} steps"
             )
     return Played(tuple(np.concatenate(rows).reshape(-1, len(FIELDS)) for rows in kept), steps)
 
 
-def _take(
-    env_id: NDArray[np.int64], seen: NDArray[np.int64], wanted: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Which episodes are among the first ones of their environment; counts them in `seen`."""
-    take = np.zeros(len(env_id), dtype=np.bool_)
-    for index, env in enumerate(env_id.tolist()):
-        take[index] = seen[env] < wanted[env]
-        seen[env] += 1
-    return take
+def steps_to_play(episodes: int, n_envs: int, episode_steps: int) -> int:
+    """Environment steps that `play` takes where every episode has its full length."""
+    n_envs = min(episodes, n_envs)
+    return -(-episodes // n_envs) * n_envs * episode_steps
+
+
+class _Quota:
+    """Which episodes count: the first ones of each env, or the first ones of all."""
+
+    def __init__(self, episodes: int, n_envs: int, *, each: bool) -> None:
+        share = np.arange(n_envs) < episodes % n_envs
+        self._left = (np.full(n_envs, episodes // n_envs) + share).tolist()
+        self._each = each
+        self.missing = episodes
+
+    def take(self, env_id: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of these episodes, in the order in which they ended, counts."""
+        chosen = np.zeros(len(env_id), dtype=np.bool_)
+        for index, env in enumerate(env_id.tolist()):
+            if self.missing and (self._left[env] or not self._each):
+                chosen[index] = True
+                self._left[env] -= 1
+                self.missing -= 1
+        return chosen

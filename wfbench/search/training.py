@@ -215,7 +215,7 @@ class Training:
                 episodes=job.score.count,
                 episode_steps=job.episode_steps,
                 seed=self._task.seed,
-                n_envs=self._task.budget.n_envs,
+                n_envs=job.config.n_envs,
             )
         self._ledger.spend(played.env_steps)
         return summarise(played.rows[0]), played.env_steps

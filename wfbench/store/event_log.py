@@ -72,8 +72,9 @@ def keep_until(path: Path, last: str) -> list[Values]:
     found = _lines(path)
     ends = [i for i, (event, _) in enumerate(found) if event.get("event") == last]
     kept = found[: ends[-1] + 1] if ends else found[:1]
-    with writing(path):
-        os.truncate(path, kept[-1][1] if kept else 0)
+    if path.exists():
+        with writing(path):
+            os.truncate(path, kept[-1][1] if kept else 0)
     return [event for event, _ in kept]
 
 

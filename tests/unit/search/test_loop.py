@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wfbench.contract import CollectError, PluginError, UsageError
+from wfbench.search.loop import Search
+from wfbench.search.matrix import run_interleaved
+from wfbench.store.policy_file import read_policy
+
+Make = Callable[..., Any]
+Begin = Callable[..., Search]
+
+
+def _events(search: Search, kind: str | None = None) -> list[dict[str, Any]]:
+    lines = (search.store.path / "events.jsonl").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    return [event for event in events if kind is None or event["event"] == kind]
+
+
+def test_events_tell_the_whole_story_in_order(make_job: Make, begin: Begin) -> None:
+    seen: list[Any] = []
+    search = begin(make_job(), "r", seen.append)
+    search.run()
+    events = _events(search)
+    kinds = [event["event"] for event in events]
+    assert kinds[0] == "run-started"
+    assert kinds[-1] == "run-finished"
+    assert kinds.count("workflow-started") == kinds.count("workflow-finished") == 3
+    assert [event["event"] for event in seen] == kinds
+    assert {e["definition"] for e in events if "order" in e} == {"effective@1"}
+
+
+def test_the_ledger_counts_every_step_of_training_and_evaluation(
+    make_job: Make, begin: Begin
+) -> None:
+    search = begin(make_job(score="evaluate:7"))
+    search.run()
+    trained = sum(event["transitions"] for event in _events(search, "update"))
+    ends = _events(search, "workflow-finished")
+    evaluated = sum(event["evaluation_steps"] for event in ends)
+    assert trained == 3 * 4 * 6 * 10
+    assert evaluated == 3 * 2 * 4 * 10
+    assert _events(search)[-1]["ledger"] == search.env_steps == trained + evaluated
+    ledgers = [event["ledger"] for event in _events(search)]
+    assert ledgers == sorted(ledgers)
+    assert all(event["score_episodes"] == 7 for event in ends)
+
+
+def test_phases_of_all_events_sum_to_their_wall_time(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job())
+    search.run()
+    for event in _events(search):
+        parts = {name: s for name, s in event["time"].items() if name not in {"at", "wall"}}
+        assert sum(parts.values()) == pytest.approx(event["time"]["wall"], abs=2e-6)
+        assert min(parts.values()) >= -1e-6, parts
+    told = sum(event["time"]["wall"] for event in _events(search))
+    assert search.seconds["wall"] == pytest.approx(told)
+
+
+def test_the_last_rollout_is_judged_before_any_further_update(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(workflows=1))
+    search.run()
+    updates = _events(search, "update")
+    assert len(updates) == 6
+    assert updates[-1]["stats"] is None
+    assert [event["policy_version"] for event in updates] == [0, 1, 2, 3, 4, 5]
+    stored = read_policy(search.store.path / "policy.npz")
+    assert stored.snapshot.version == updates[-1]["policy_version"] == 5
+    assert search.finished[0].updates == 5
+
+
+def test_the_score_is_the_environment_reward_of_the_last_episodes(
+    make_job: Make, begin: Begin
+) -> None:
+    search = begin(make_job(workflows=1, score="last-episodes:2"))
+    search.run()
+    [result] = search.finished
+    last = [event["return"] for event in _events(search, "update")[-2:]]
+    assert result.score == pytest.approx(np.mean(last))
+    assert result.score_episodes == 2 * 4
+
+
+def test_training_stops_as_soon_as_compliance_is_reached(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(stop="compliant", threshold=0.05, min_episodes=2, workflows=2))
+    search.run()
+    for result in search.finished:
+        assert (result.status, result.reason) == ("compliant", "threshold")
+        assert result.env_steps == 2 * 4 * 10
+        assert result.steps_to_compliance == 4 * 10
+
+
+def test_a_statistic_that_is_not_finite_is_hopeless_and_told_as_data(
+    make_job: Make, begin: Begin
+) -> None:
+    search = begin(make_job(trainer="lab:nan_stat=2"))
+    search.run()
+    assert [r.reason for r in search.finished] == ["not-finite"] * 3
+    assert all(math.isnan(outcome.score) for _, outcome in search.searcher.told)  # type: ignore[attr-defined]
+    assert search.best is None
+    assert [r.inherited_from for r in search.finished] == [None] * 3
+
+
+def test_a_weight_that_is_not_finite_never_reaches_the_collector(
+    make_job: Make, begin: Begin
+) -> None:
+    search = begin(make_job(trainer="lab:nan_weight=3", workflows=1))
+    search.run()
+    [result] = search.finished
+    assert (result.status, result.reason) == ("hopeless", "not-finite")
+    assert result.env_steps == 3 * 4 * 10
+
+
+def test_a_policy_that_does_one_thing_only_is_given_up(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(trainer="lab:collapse=true", workflows=1))
+    search.run()
+    [result] = search.finished
+    assert (result.status, result.reason) == ("hopeless", "collapsed")
+    assert result.env_steps == 3 * 4 * 10
+    assert math.isfinite(result.score)
+
+
+def test_without_progress_patience_ends(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(workflows=1, max_episodes=40, patience=4, threshold=1.0))
+    search.run()
+    [result] = search.finished
+    assert (result.status, result.reason) == ("hopeless", "no-progress")
+    assert result.env_steps < 40 * 4 * 10
+
+
+def test_a_trainer_that_raises_is_named(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(trainer="lab:fail=2"))
+    with pytest.raises(PluginError, match="trainer 'lab' raised RuntimeError: the learner broke"):
+        search.run()
+
+
+def test_a_collector_that_fails_ends_the_run_and_marks_the_workflow(
+    make_job: Make, begin: Begin
+) -> None:
+    env = "synthetic:obs_size=6,num_actions=5,episode_length=10,fault=raise@25"
+    search = begin(make_job(env=env, collector="sequential"))
+    with pytest.raises(CollectError):
+        search.run()
+    assert _events(search)[-1]["event"] == "workflow-failed"
+    assert not search.ended
+
+
+def test_total_episodes_are_never_overshot(make_job: Make, begin: Begin) -> None:
+    for total, score in ((40, "last-episodes:3"), (41, "evaluate:5"), (57, "evaluate:3")):
+        job = make_job(total_episodes=total, score=score, workflows=50)
+        search = begin(job, f"r{total}")
+        search.run()
+        assert search.env_steps <= total * 10
+        assert _events(search)[-1]["reason"] == "total-episodes"
+        assert total * 10 - search.env_steps < 4 * 10 + 8 * 10
+
+
+def test_wall_time_ends_a_run_between_rollouts(make_job: Make, begin: Begin) -> None:
+    env = "synthetic:step=0.002,busy=false,obs_size=6,num_actions=5,episode_length=10"
+    job = make_job(env=env, collector="sequential", max_seconds=1.5, workflows=1000)
+    search = begin(job)
+    search.run()
+    assert 0.2 < search.seconds["wall"] <= 1.5
+    assert _events(search)[-1]["reason"] == "wall-time"
+    assert search.finished
+
+
+def test_one_env_does_the_steps_of_all_that_are_configured(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(trainer="lab-one", workflows=1))
+    search.run()
+    updates = _events(search, "update")
+    assert {event["transitions"] for event in updates} == {40}
+    [result] = search.finished
+    assert result.env_steps == 6 * 4 * 10
+    assert result.score_episodes == 3 * 4
+
+
+def test_a_searcher_can_give_an_order_a_part_of_the_budget(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(searcher="sharing", workflows=4))
+    search.run()
+    assert [r.env_steps for r in search.finished] == [240, 80, 240, 80]
+
+
+def test_each_workflow_inherits_as_configured(make_job: Make, begin: Begin) -> None:
+    for how, expected in (
+        ("none", [None, None, None]),
+        ("previous", [None, 0, 1]),
+    ):
+        search = begin(make_job(inherit=how), how)
+        search.run()
+        assert [r.inherited_from for r in search.finished] == expected
+
+
+def test_the_policy_of_the_run_is_the_best_one(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(workflows=4))
+    search.run()
+    assert search.best is not None
+    stored = read_policy(search.store.path / "policy.npz")
+    assert stored.label.workflow == search.best.workflow
+    assert stored.label.order == search.best.order
+    assert stored.label.env_options["episode_length"] == 10
+
+
+def test_compliance_that_never_changes_is_a_visible_warning(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(no_fix=1.0, trainer="lab:collapse=true"))
+    search.run()
+    [warning] = _events(search, "warning")
+    assert "compliance by effective@1 was 1 in all" in warning["text"]
+
+
+@pytest.mark.parametrize("collector", ["sequential", "vector", "shm:workers=2"])
+def test_every_synchronous_collector_gives_the_same_events(
+    make_job: Make, begin: Begin, collector: str, tmp_path: Path
+) -> None:
+    def told(search: Search) -> list[Any]:
+        search.run()
+        skip = {"time", "collector", "run"}
+        return [{k: v for k, v in e.items() if k not in skip} for e in _events(search)]
+
+    one = told(begin(make_job(workflows=2), "one"))
+    other = told(begin(make_job(workflows=2, collector=collector), "other"))
+    assert one == other
+    policies = [(tmp_path / name / "policy.npz") for name in ("one", "other")]
+    arrays = [read_policy(path).snapshot.arrays for path in policies]
+    for name in arrays[0]:
+        np.testing.assert_array_equal(arrays[0][name], arrays[1][name])
+
+
+def test_a_free_running_collector_runs_to_the_end(make_job: Make, begin: Begin) -> None:
+    search = begin(make_job(collector="async:workers=2", workflows=2, score="evaluate:6"))
+    search.run()
+    assert len(search.finished) == 2
+    assert all(result.env_steps == 240 for result in search.finished)
+
+
+def test_searches_take_turns_and_have_the_same_seeds(make_job: Make, begin: Begin) -> None:
+    seen: list[tuple[str, Any]] = []
+    searches = [
+        begin(
+            make_job(collector=name),
+            name,
+            lambda event, name=name: seen.append((name, event)),
+        )
+        for name in ("vector", "sequential")
+    ]
+    run_interleaved(searches)
+    ends = [name for name, event in seen if event["event"] == "workflow-finished"]
+    assert ends == ["vector", "sequential", "sequential", "vector", "vector", "sequential"]
+    seeds = [[r.seed for r in search.finished] for search in searches]
+    assert seeds[0] == seeds[1]
+    assert len(set(seeds[0])) == 3
+
+
+def test_an_environment_without_a_workflow_model_is_refused(make_job: Make) -> None:
+    job = make_job()
+    from dataclasses import replace
+
+    from wfbench.search.job import workflow_model
+
+    bare = replace(job.ref, factory="gymnasium:make", options={"id": "CartPole-v1"})
+    with pytest.raises(UsageError, match="has no workflow model"):
+        workflow_model(bare)
+
+
+def test_a_resumed_run_knows_what_was_found_and_spent(make_job: Make, begin: Begin) -> None:
+    job = make_job()
+    first = begin(job)
+    first.begin()
+    first.step()
+    first.store.close()
+    second = begin(job)
+    second.begin()
+    assert [r.order for r in second.finished] == [r.order for r in first.finished]
+    assert second.env_steps == first.env_steps
+    assert len(second.searcher.told) == 1  # type: ignore[attr-defined]
+    while second.step():
+        pass
+    assert len(second.finished) == 3

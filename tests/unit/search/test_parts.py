@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wfbench.compliance import Episodes
+from wfbench.config import RunConfig
+from wfbench.contract import Cadence, Counters, UsageError
+from wfbench.search.budget import Ledger, workflow_budget
+from wfbench.search.episodes import EpisodeWindow
+from wfbench.search.inheriting import parent
+from wfbench.search.phases import PhaseClock
+from wfbench.search.results import WorkflowResult, better
+from wfbench.search.scoring import parse_score
+
+
+def _episodes(envs: list[int], returns: list[float]) -> Episodes:
+    count = len(envs)
+    ones = np.ones(count)
+    whole = np.ones(count, dtype=np.int64)
+    return Episodes(
+        env_id=np.array(envs, dtype=np.int64),
+        env_return=np.array(returns, dtype=np.float64),
+        alignment=0 * ones,
+        compliance=np.array(returns, dtype=np.float64) / 100,
+        beside=ones,
+        fixes=whole,
+        counted=whole,
+        wasted=0 * whole,
+        length=whole,
+    )
+
+
+class TestEpisodeWindow:
+    @given(
+        st.lists(st.lists(st.integers(0, 3), max_size=9), max_size=6),
+        st.integers(1, 4),
+        st.integers(1, 5),
+    )
+    def test_it_remembers_what_a_plain_list_would(
+        self, rollouts: list[list[int]], length: int, asked: int
+    ) -> None:
+        window = EpisodeWindow(4, length)
+        plain: dict[int, list[float]] = {env: [] for env in range(4)}
+        value = 0.0
+        for envs in rollouts:
+            returns = []
+            for env in envs:
+                value += 1
+                plain[env].append(value)
+                returns.append(value)
+            window.add(_episodes(envs, returns))
+        found = window.last(asked)
+        expected = [v for values in plain.values() for v in values[-min(asked, length) :]]
+        assert window.total == sum(map(len, rollouts))
+        assert found.episodes == len(expected)
+        if expected:
+            assert found.env_return == pytest.approx(np.mean(expected))
+            assert found.compliance == pytest.approx(np.mean(expected) / 100)
+        else:
+            assert math.isnan(found.env_return)
+
+    def test_a_single_episode_has_no_spread(self) -> None:
+        window = EpisodeWindow(2, 3)
+        window.add(_episodes([1], [5.0]))
+        assert math.isnan(window.last(3).return_sd)
+
+
+class TestBudget:
+    @given(
+        n_envs=st.integers(1, 50),
+        update_every=st.integers(1, 70),
+        max_episodes=st.integers(1, 30),
+        episode_steps=st.integers(1, 40),
+        cadence=st.sampled_from([Cadence(), Cadence(1, 30), Cadence(1), Cadence(None, 7)]),
+        share=st.floats(0.0, 1.5),
+        left=st.none() | st.integers(50, 5000),
+    )
+    def test_rollouts_never_exceed_it_and_use_all_that_fits(
+        self,
+        n_envs: int,
+        update_every: int,
+        max_episodes: int,
+        episode_steps: int,
+        cadence: Cadence,
+        share: float,
+        left: int | None,
+    ) -> None:
+        config = RunConfig(
+            n_envs=n_envs, update_every=update_every, max_episodes=max_episodes, min_episodes=1
+        )
+        budget = workflow_budget(config, cadence, episode_steps, share, left)
+        used = rollouts = 0
+        while steps := budget.next_steps(used):
+            used += steps * budget.n_envs
+            rollouts += 1
+        limit = max_episodes * n_envs * episode_steps
+        assert used <= budget.max_steps <= limit
+        assert left is None or used <= left
+        assert budget.max_steps - used < budget.n_envs
+        assert rollouts == budget.rollouts
+        assert budget.min_steps <= budget.max_steps
+
+    def test_one_env_gets_the_steps_of_all_that_are_configured(self) -> None:
+        config = RunConfig(n_envs=200, max_episodes=50)
+        many = workflow_budget(config, Cadence(), 100, 1.0, None)
+        one = workflow_budget(config, Cadence(1, 20_000), 100, 1.0, None)
+        assert many.max_steps == one.max_steps == 1_000_000
+        assert (many.n_envs, one.n_envs) == (200, 1)
+        assert many.rollouts == one.rollouts == 50
+
+    def test_the_limit_that_binds_is_named(self) -> None:
+        config = RunConfig(n_envs=2, max_episodes=5, min_episodes=1)
+        assert workflow_budget(config, Cadence(), 10, 1.0, None).limit == "episodes"
+        assert workflow_budget(config, Cadence(), 10, 1.0, 50).limit == "total-episodes"
+
+    def test_time_is_left_only_for_what_would_end_in_time(self) -> None:
+        ledger = Ledger(max_seconds=10)
+        assert ledger.time_for(1.0, 2.0)
+        assert not ledger.time_for(9.0, 2.0)
+        ledger.resume(steps=5, seconds=8.0)
+        assert not ledger.time_for(1.0, 1.0)
+        assert Ledger().time_for(1e9, 1e9)
+
+
+class TestPhases:
+    def test_phases_sum_to_wall_time(self) -> None:
+        clock = PhaseClock()
+        with clock.running():
+            began = time.perf_counter()
+            with clock.phase("idle"):
+                time.sleep(0.02)
+            clock.divide(Counters(wall=0.012, env=0.01, transport=0.0, inference=0.002, idle=0))
+            with clock.phase("update"):
+                time.sleep(0.01)
+                with clock.phase("store"):
+                    time.sleep(0.005)
+            lap = clock.lap()
+            wall = time.perf_counter() - began
+        parts = sum(seconds for name, seconds in lap.items() if name != "wall")
+        assert parts == pytest.approx(lap["wall"], abs=1e-5)
+        assert lap["wall"] <= wall + 1e-3
+        assert lap["env"] == pytest.approx(0.01)
+        assert lap["idle"] >= 0.008
+        assert lap["update"] >= 0.01
+        assert lap["store"] >= 0.005
+
+    def test_time_outside_is_not_counted(self) -> None:
+        clock = PhaseClock()
+        with clock.running():
+            pass
+        time.sleep(0.05)
+        with clock.running():
+            pass
+        assert clock.elapsed() < 0.05
+
+    def test_laps_add_up_to_what_elapsed(self) -> None:
+        clock = PhaseClock()
+        with clock.running():
+            total = 0.0
+            for _ in range(5):
+                time.sleep(0.002)
+                total += clock.lap()["wall"]
+            assert clock.elapsed() == pytest.approx(total, abs=1e-3)
+
+
+@pytest.mark.parametrize("text", ["", "evaluate", "evaluate:0", "best:3", "last-episodes:x"])
+def test_a_score_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="last-episodes:K or evaluate:K"):
+        parse_score(text)
+
+
+def test_a_score_is_written_as_it_was_read() -> None:
+    for text in ("last-episodes:3", "evaluate:20"):
+        assert str(parse_score(text)) == text
+
+
+def _result(workflow: int, order: tuple[int, ...], **changed: object) -> WorkflowResult:
+    values = {
+        "workflow": workflow,
+        "order": order,
+        "seed": 1,
+        "inherited_from": None,
+        "status": "budget",
+        "reason": "episodes",
+        "score": -10.0,
+        "score_sd": 1.0,
+        "score_episodes": 4,
+        "score_source": "last-episodes:3",
+        "compliance": 0.5,
+        "beside_compliance": 0.4,
+        "fixes": 1.0,
+        "counted": 1.0,
+        "wasted": 0.0,
+        "compliant": False,
+        "steps_to_compliance": None,
+        "updates": 3,
+        "env_steps": 100,
+        "evaluation_steps": 0,
+        "episodes": 4,
+    }
+    return WorkflowResult(**{**values, **changed})  # type: ignore[arg-type]
+
+
+class TestInheriting:
+    def test_nothing_comes_from_nothing(self) -> None:
+        assert parent("nearest", (0, 1, 2), []) is None
+        assert parent("none", (0, 1, 2), [_result(0, (0, 1, 2))]) is None
+
+    def test_the_nearest_is_by_kendall_distance(self) -> None:
+        done = [_result(0, (2, 1, 0)), _result(1, (0, 2, 1)), _result(2, (1, 2, 0))]
+        assert parent("nearest", (0, 1, 2), done) is done[1]
+
+    def test_of_equally_near_ones_the_more_compliant_then_the_latest(self) -> None:
+        done = [
+            _result(0, (0, 2, 1), compliance=0.9),
+            _result(1, (1, 0, 2), compliance=0.9),
+            _result(2, (1, 0, 2), compliance=0.2),
+        ]
+        assert parent("nearest", (0, 1, 2), done) is done[1]
+
+    def test_a_broken_training_is_never_inherited(self) -> None:
+        done = [_result(0, (2, 1, 0)), _result(1, (0, 1, 2), reason="not-finite")]
+        assert parent("nearest", (0, 1, 2), done) is done[0]
+        assert parent("previous", (0, 1, 2), done) is done[0]
+
+
+class TestResults:
+    def test_they_come_back_from_an_event(self) -> None:
+        result = _result(3, (2, 0, 1), score=math.nan, score_sd=math.nan)
+        values = {k: None if v != v else v for k, v in result.values().items()}  # noqa: PLR0124
+        found = WorkflowResult.from_values(values)
+        assert math.isnan(found.score)
+        assert found.order == (2, 0, 1)
+        assert {**found.__dict__, "score": 0, "score_sd": 0} == {
+            **result.__dict__,
+            "score": 0,
+            "score_sd": 0,
+        }
+
+    def test_compliant_comes_before_a_better_score(self) -> None:
+        poor = _result(0, (0, 1), compliant=True, score=-50.0)
+        rich = _result(1, (0, 1), compliant=False, score=-5.0)
+        assert better(poor, rich)
+        assert not better(rich, poor)
+        assert not better(_result(2, (0, 1), score=math.nan), None)
