@@ -50,7 +50,7 @@ class Nursery:
         with theirs:
             try:
                 if method == "fork":
-                    self.pid = self._fork(theirs)
+                    self.pid = self._fork(theirs, preload)
                 else:
                     self.pid = self._execute(theirs, method, preload)
             except BaseException:
@@ -138,7 +138,7 @@ class Nursery:
         )
         return self._process.pid
 
-    def _fork(self, theirs: socket.socket) -> int:
+    def _fork(self, theirs: socket.socket, preload: Sequence[str]) -> int:
         refuse_fork()
         parent = os.getpid()
         for stream in (sys.stdout, sys.stderr):
@@ -151,7 +151,7 @@ class Nursery:
             try:
                 _close_all_but(theirs.fileno())
                 os.environ.update(_marks(parent))
-                nursery.run(theirs, parent, fresh=False, preload=())
+                nursery.run(theirs, parent, fresh=False, preload=preload)
             finally:
                 os._exit(70)
         return pid

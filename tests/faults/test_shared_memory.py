@@ -6,10 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,7 +22,13 @@ from wfbench_collectors.segments import (
 )
 from wfbench_collectors.shm import ShmCollector
 
-Usage = namedtuple("Usage", "total used free")
+
+class Usage(NamedTuple):
+    """What `shutil.disk_usage` answers."""
+
+    total: int
+    used: int
+    free: int
 
 
 @pytest.fixture
