@@ -180,7 +180,10 @@ class Supervisor:
                 where += f" (in env {env}, seed {task.seeds[env - task.first]})"
             names.append(where)
         more = f" and {len(workers) - 3} more" if len(workers) > 3 else ""
-        return DeadlineError(f"no answer in time from {', '.join(names)}{more}")
+        return DeadlineError(
+            f"no answer in time from {', '.join(names)}{more}; "
+            "an environment hangs, or is slower than the plan's deadlines allow"
+        )
 
     def death(self, worker: int) -> WorkerError:
         """How a dead worker died, as the error to raise or to mark a sample with."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -108,6 +109,9 @@ def serve(descriptors: Sequence[int], worker: int, nursery: int) -> None:
     try:
         die_with_parent(nursery)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # What an environment prints must not be lost with a worker that is killed.
+            sys.stdout.reconfigure(line_buffering=True)
         _Server(WorkerEnd(*descriptors), worker).run()
     except Gone:
         pass

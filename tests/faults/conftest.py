@@ -51,7 +51,7 @@ def plan_of() -> Callable[..., Plan]:
         n_envs: int = 4,
         start: float = 60.0,
         step: float = 60.0,
-        close: float = 5.0,
+        close: float = 3.0,
         **options: Any,
     ) -> Plan:
         if env == "synthetic":

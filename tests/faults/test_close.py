@@ -17,6 +17,7 @@ from wfbench_collectors.segments import segment_dir
 
 POLICY = RandomPolicy(4)
 CLOSED_WITHIN = 5.0
+"""The plans' deadline is 3 s; the rest is for a machine that is busy with something else."""
 
 
 def _workers() -> list[psutil.Process]:
@@ -35,7 +36,7 @@ def closing(within: Callable[[float], Any]) -> Callable[[Any], None]:
             collector.close()
         assert not psutil.Process().children(recursive=True)
         assert not _own_segments()
-        with within(0.1):
+        with within(1.0):
             collector.close()
 
     return close

@@ -18,7 +18,7 @@ POLICY = RandomPolicy(4)
 VICTIM = 2
 REPORTED_WITHIN = 2.0
 CLOSED_WITHIN = 5.0
-SLACK = 3.0
+SLACK = 8.0
 """Seconds the machine may lose by being busy with something else."""
 
 
@@ -102,10 +102,10 @@ def test_no_wait_outlasts_its_deadline(
     within: Callable[[float], Any],
     fault: str,
 ) -> None:
-    plan = plan_of(fault=f"{fault}@5", fault_env=VICTIM, step=1.0, fault_seconds=30.0)
+    plan = plan_of(fault=f"{fault}@5", fault_env=VICTIM, step=3.0, fault_seconds=60.0)
     collector = build()
     collector.open(plan)
-    with within(1.0 + SLACK):
+    with within(3.0 + SLACK):
         error = _until_error(collector)
     with within(CLOSED_WITHIN):
         collector.close()
@@ -165,8 +165,8 @@ def test_a_death_while_building_is_reported(
 def test_an_env_that_is_never_built_ends_open_at_its_deadline(
     build: Callable[..., Any], plan_of: Callable[..., Plan], within: Callable[[float], Any]
 ) -> None:
-    plan = plan_of(fault="ctor-hang", fault_env=VICTIM, start=3.0)
-    with within(3.0 + CLOSED_WITHIN + SLACK), pytest.raises(DeadlineError, match=f"env {VICTIM}"):
+    plan = plan_of(fault="ctor-hang", fault_env=VICTIM, start=6.0)
+    with within(6.0 + CLOSED_WITHIN + SLACK), pytest.raises(DeadlineError, match=f"env {VICTIM}"):
         build().open(plan)
 
 
