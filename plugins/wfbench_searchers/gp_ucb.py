@@ -41,16 +41,16 @@ class GpUcb:
         self._kernel = kernel
         self._replicate = replicate
         self._signs = np.array([precedences(one) for one in self._history.orders], dtype=np.float64)
-        self._known: tuple[int, gp.Belief, gp.Model] | None = None
+        self._known: tuple[int, gp.Belief] | None = None
 
     def ask(self) -> Order:
         """The next order to train."""
         data, _, _ = self._data()
-        belief, _ = self._believe()
-        leader = self._leader(belief)
-        if leader is not None and self._should_repeat(data, belief, leader):
-            return self._history.orders[leader]
-        return self._history.orders[self._best(belief.mean + self._optimism() * belief.sd)]
+        belief = self._believe()
+        chosen = self._to_repeat(belief, data.repeats)
+        if chosen is None:
+            chosen = self._best(belief.mean + self._optimism() * belief.sd)
+        return self._history.orders[chosen]
 
     def tell(self, order: Order, outcome: Outcome) -> None:
         """Learn how an order did."""
@@ -58,13 +58,13 @@ class GpUcb:
 
     def recommend(self) -> Order | None:
         """The order that was tried and is believed to be best."""
-        leader = self._leader(self._believe()[0])
+        leader = self._leader(self._believe())
         return None if leader is None else self._history.orders[leader]
 
     def belief(self) -> Mapping[Order, tuple[float, float]]:
         """Mean and standard deviation of every order's score, as it is believed to be."""
         _, centre, scale = self._data()
-        believed, _ = self._believe()
+        believed = self._believe()
         return {
             order: (centre + scale * float(mean), scale * float(sd))
             for order, mean, sd in zip(
@@ -95,24 +95,33 @@ class GpUcb:
         signs = self._signs[distinct.astype(np.int64)]
         return gp.Data(signs, means, counts, within), centre, scale
 
-    def _believe(self) -> tuple[gp.Belief, gp.Model]:
+    def _believe(self) -> gp.Belief:
+        """What follows from all that was told; worked out once."""
         if self._known is None or self._known[0] != len(self._history):
             data, _, _ = self._data()
             model = gp.fit(data, smooth=self._kernel != "pairs", pairs=self._kernel != "mallows")
-            self._known = len(self._history), gp.believe(model, data, self._signs), model
-        return self._known[1], self._known[2]
+            self._known = len(self._history), gp.believe(model, data, self._signs)
+        return self._known[1]
 
     def _leader(self, belief: gp.Belief) -> int | None:
         """The order of the highest mean among those that were tried."""
-        tried = sorted(set(self._history.indices))
-        return max(tried, key=lambda one: belief.mean[one]) if tried else None
+        ranked = self._ranked(belief)
+        return ranked[0] if ranked else None
 
-    def _should_repeat(self, data: gp.Data, belief: gp.Belief, leader: int) -> bool:
-        """Whether the noise is unknown or so large that the leader may lead by luck."""
-        told = len(self._history)
-        if data.repeats >= self._replicate * told - 1:
-            return False
-        return bool(belief.sd[leader] > belief.mean.std())
+    def _ranked(self, belief: gp.Belief) -> list[int]:
+        """The orders that were tried, the highest mean first."""
+        return sorted(set(self._history.indices), key=lambda one: (-belief.mean[one], one))
+
+    def _to_repeat(self, belief: gp.Belief, repeats: float) -> int | None:
+        """The leader, if it may lead by luck: by less than the deviation of what it is worth.
+
+        At most the share `replicate` of all questions is spent on that.
+        """
+        if repeats + 1 > self._replicate * (len(self._history) + 1):
+            return None
+        leader, *others = self._ranked(belief)
+        lead = belief.mean[leader] - belief.mean[others[0]] if others else 0.0
+        return leader if belief.sd[leader] > lead else None
 
     def _optimism(self) -> float:
         turn = len(self._history) + 1

@@ -32,12 +32,12 @@ class History:
         self.scores.append(float(outcome.score) if finite else math.nan)
 
     def filled(self) -> NDArray[np.float64]:
-        """The scores, with a failure counting one spread below the worst that was seen."""
+        """The scores, with a failure one standard deviation (or a point) below the worst seen."""
         scores = np.array(self.scores)
         known = scores[np.isfinite(scores)]
         if not len(known):
             return np.zeros(len(scores))
-        return np.where(np.isfinite(scores), scores, known.min() - known.std())
+        return np.where(np.isfinite(scores), scores, known.min() - (known.std() or 1.0))
 
     def recommend(self) -> int | None:
         """The index of the order with the best mean score, the first one of equals."""

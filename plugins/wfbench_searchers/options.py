@@ -34,6 +34,13 @@ class GpUcbOptions:
 
 
 @dataclass(frozen=True)
+class GivenOptions:
+    """Options of `given`."""
+
+    orders: str = _help("0", "the orders to train, separated by +: letters, names or indices")
+
+
+@dataclass(frozen=True)
 class HalvingOptions:
     """Options of `halving`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wfbench.contract import SearcherSpec, hookimpl
 
-from .options import GpUcbOptions, HalvingOptions
+from .options import GivenOptions, GpUcbOptions, HalvingOptions
 
 
 @hookimpl
@@ -27,6 +27,13 @@ def wfbench_searchers() -> list[SearcherSpec]:
             name="exhaustive",
             summary="Every order in turn, by index, again and again",
             factory="wfbench_searchers.sweeps:Exhaustive",
+        ),
+        SearcherSpec(
+            name="given",
+            summary="The orders you name, in turn: given:SEUHD+DESHU",
+            factory="wfbench_searchers.sweeps:Given",
+            options=GivenOptions,
+            positional="orders",
         ),
         SearcherSpec(
             name="halving",

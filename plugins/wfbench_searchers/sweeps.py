@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wfbench.contract import Order, Outcome, SearcherSetup
+from wfbench.orders import NAMED_UNITS, parse_order
 
 from .history import History
 
@@ -39,6 +40,25 @@ class Exhaustive:
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a `state()`."""
         self._history.load(state)
+
+
+class Given(Exhaustive):
+    """Asks the orders it was given, in turn, and then begins again.
+
+    Orders of five units may be written in any way that wfbench reads, others as an index.
+    """
+
+    def __init__(self, setup: SearcherSetup, *, orders: str = "0") -> None:
+        super().__init__(setup)
+        count = setup.num_units
+        units = (
+            NAMED_UNITS if count == len(NAMED_UNITS) else tuple(f"unit {u}" for u in range(count))
+        )
+        self._given = [parse_order(text, units) for text in orders.split("+")]
+
+    def ask(self) -> Order:
+        """The next order in turn."""
+        return self._given[len(self._history) % len(self._given)]
 
 
 class RandomSweep(Exhaustive):
