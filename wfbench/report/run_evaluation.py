@@ -28,7 +28,7 @@ _SHOWN = 10
 def show_cells(cells: Sequence[Cell], beside: str) -> None:
     """One row per red agent and horizon."""
     table = plain_table(
-        "red", "steps", "return", "±", "compliance", beside, "fixes", "counted", "wasted"
+        "red", "steps", "return", "±", "compliance", "chance", beside, "fixes", "counted", "wasted"
     )
     for cell in cells:
         table.add_row(
@@ -37,6 +37,7 @@ def show_cells(cells: Sequence[Cell], beside: str) -> None:
             number(cell.env_return),
             number(cell.half_interval),
             number(cell.compliance, 3),
+            number(cell.chance, 3),
             number(cell.beside_compliance, 3),
             number(cell.fixes, 1),
             number(cell.counted, 1),
@@ -47,7 +48,8 @@ def show_cells(cells: Sequence[Cell], beside: str) -> None:
     episodes = cells[0].episodes if cells else 0
     out.print(
         f"{episodes:,} episodes each, on seeds that nothing was trained on; ± is a 95 % interval "
-        "of the mean for this very policy; fixes are per episode",
+        "of the mean for this very policy; chance is the compliance of random fixes in the states "
+        "it met; fixes are per episode",
         soft_wrap=True,
     )
 

@@ -106,12 +106,15 @@ class RunPanel:
     returns: deque[float] = field(default_factory=lambda: deque(maxlen=_CURVE))
     seconds: dict[str, float] = field(default_factory=dict)
     paces: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_PACES))
+    told: float = 0.0
+    """When it last heard of something."""
     lock: Lock = field(default_factory=Lock)
     """Held while the numbers change, and while they are drawn in another thread."""
 
     def __call__(self, event: Mapping[str, Any]) -> None:
         """Take an event in."""
         with self.lock:
+            self.told = monotonic()
             self._take(event)
 
     def _take(self, event: Mapping[str, Any]) -> None:
@@ -184,12 +187,15 @@ class LiveView:
         """The picture of this moment."""
         self._tree.look()
         parts: list[RenderableType] = []
-        for panel in list(self.panels):
+        panels = list(self.panels)
+        busy = max(panels, key=lambda panel: panel.told, default=None)
+        for panel in panels:
             with panel.lock:
-                parts += self._panel(panel)
+                parts += self._panel(panel, whole=panel is busy)
         return Group(*parts, self._machine())
 
-    def _panel(self, panel: RunPanel) -> list[RenderableType]:
+    def _panel(self, panel: RunPanel, *, whole: bool) -> list[RenderableType]:
+        """All of a search, or just how far it is where another one has its turn."""
         elapsed = monotonic() - self._started
         bars = Table.grid(padding=(0, 2))
         share = panel.share
@@ -200,7 +206,7 @@ class LiveView:
             f"{duration(elapsed)} gone, {_left(elapsed, share)} left",
         )
         current = panel.current
-        if current:
+        if current and whole:
             used, rate = panel.latest.get("env_steps", 0), panel.pace
             left = (current["budget_steps"] - used) / rate if rate else 0.0
             bars.add_row(
@@ -210,9 +216,10 @@ class LiveView:
                 f"at most {duration(left)} left" if rate else "",
             )
         parts: list[RenderableType] = [Text(panel.label, style="bold"), bars]
-        if panel.latest:
+        if panel.latest and whole:
             parts.append(self._curves(panel))
-        parts.append(self._numbers(panel))
+        if whole:
+            parts.append(self._numbers(panel))
         return parts
 
     @staticmethod

@@ -62,6 +62,25 @@ def workflow_budget(
     )
 
 
+@dataclass
+class Pace:
+    """How long things took last, so that nothing is begun that would end too late."""
+
+    start: float = 0.0
+    """Building environments and learner."""
+    rollout: float = 0.0
+    """The longest rollout with its update, of the present workflow or the one before."""
+    evaluation: float = 0.0
+
+    def to_end_well(self) -> float:
+        """Seconds for one more rollout and what must follow."""
+        return self.rollout + self.evaluation
+
+    def to_begin(self) -> float:
+        """Seconds for the shortest workflow."""
+        return self.start + self.to_end_well()
+
+
 class Ledger:
     """Environment steps and seconds spent by the whole run."""
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.compliance import chance_level
 from wfbench.contract import EnvSpec, Order, Policy, Rollout, UsageError
 from wfbench.options import declared_options
 from wfbench.orders import order_code
@@ -47,6 +48,8 @@ class Cell:
     fixes: float
     counted: float
     wasted: float
+    chance: float | None
+    """Compliance of random fixes in the states this policy found itself in."""
 
 
 def grid(
@@ -76,6 +79,7 @@ def evaluate(
         ref = subject.ref(**changed)
         steps = _steps(subject, ref.options)
         shaper = subject.shaper(model, order, setup.definition)
+        rollouts: list[Rollout] = []
         played = play(
             ref,
             setup.collector,
@@ -84,8 +88,10 @@ def evaluate(
             episodes=setup.episodes,
             episode_steps=steps,
             seed=setup.seed,
+            watch=rollouts.append,
         )
-        found.append(_cell(red, steps, played.rows[0]))
+        chance = chance_level(setup.definition, model, order, rollouts[0])
+        found.append(_cell(red, steps, played.rows[0], chance))
         done(found[-1])
     return found
 
@@ -203,7 +209,7 @@ def _steps(subject: Subject, options: Any) -> int:
     )
 
 
-def _cell(red: str | None, horizon: int, rows: NDArray[np.float64]) -> Cell:
+def _cell(red: str | None, horizon: int, rows: NDArray[np.float64], chance: float | None) -> Cell:
     means = summarise(rows)
     half = 1.96 * means.return_sd / math.sqrt(len(rows)) if len(rows) > 1 else math.nan
     return Cell(
@@ -217,4 +223,5 @@ def _cell(red: str | None, horizon: int, rows: NDArray[np.float64]) -> Cell:
         fixes=means.fixes,
         counted=means.counted,
         wasted=means.wasted,
+        chance=chance,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from wfbench.store.event_log import SCHEMA
 from wfbench.store.policy_file import PolicyLabel, StoredPolicy
 from wfbench.store.run import RunStore
 
-from .budget import Ledger, WorkflowBudget, workflow_budget
+from .budget import Ledger, Pace, WorkflowBudget, workflow_budget
 from .inheriting import parent
 from .job import SearchJob, calling
 from .phases import PhaseClock
@@ -39,8 +40,7 @@ class Search:
         steps = job.config.total_episodes * job.episode_steps
         self._ledger = Ledger(steps, job.config.max_seconds)
         self._compliances: list[float] = []
-        self._longest = 0.0
-        """Seconds of the longest workflow, per rollout of it: what a short one may take."""
+        self._pace = Pace()
         self._searcher: Searcher | None = None
         self.ended = store.finished
         """Whether the run is complete."""
@@ -110,9 +110,7 @@ class Search:
             pass
 
     def _train_next(self) -> None:
-        began = self._clock.elapsed()
         task = self._next_task()
-        job = self.job
         self._tell(
             "workflow-started",
             {
@@ -126,14 +124,13 @@ class Search:
             },
         )
         try:
-            trained = Training(job, task, self._clock, self._ledger, self._tell).run()
+            training = Training(self.job, task, self._clock, self._ledger, self._pace, self._tell)
+            trained = training.run()
         except CollectError as error:
             cause = {"cause": str(error)}
             self._tell("workflow-failed", self._named(task.workflow, task.order) | cause)
             raise
         self._keep(trained)
-        rollouts = max(1, trained.result.updates)
-        self._longest = max(self._longest, (self._clock.elapsed() - began) / rollouts)
 
     def _next_task(self) -> Task:
         job, number = self.job, len(self.finished)
@@ -174,8 +171,8 @@ class Search:
                 trainer=job.trainer.label,
                 run=self.store.id,
                 workflow=result.workflow,
-                score=result.score if result.sound else None,
-                compliance=result.compliance,
+                score=_known(result.score),
+                compliance=_known(result.compliance),
             ),
         )
         with self._clock.phase("store"):
@@ -222,7 +219,7 @@ class Search:
         n_envs = job.cadence.n_envs or job.config.n_envs
         if left is not None and left < n_envs * job.episode_steps:
             return "total-episodes"
-        if not self._ledger.time_for(self._clock.elapsed(), self._longest):
+        if not self._ledger.time_for(self._clock.elapsed(), self._pace.to_begin()):
             return "wall-time"
         return None
 
@@ -315,3 +312,7 @@ class Search:
 
     def _calling_searcher(self) -> Any:
         return calling(f"searcher {self.job.searcher.spec.name!r}")
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

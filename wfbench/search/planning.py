@@ -57,12 +57,14 @@ def restored_job(host: PluginHost, stored: Mapping[str, Any]) -> SearchJob:
 
 
 def restored_settings(stored: Mapping[str, Any]) -> RunConfig:
-    """The settings of a stored run."""
+    """The settings of a stored run; what a later version added has its default."""
     given = {}
     for name, setting in SETTINGS.items():
+        if setting.key not in stored["settings"]:
+            continue
         try:
             given[name] = values.from_data(setting.hint, stored["settings"][setting.key])
-        except (KeyError, ValueError) as error:
+        except ValueError as error:
             raise UsageError(f"run {stored['run']}: its setting {setting.key}: {error}") from error
     return RunConfig(**given)
 

@@ -21,7 +21,7 @@ from wfbench.plugins import PluginHost
 from wfbench.selection import Choice, env_ref, select
 from wfbench.store.checkpoint import read_checkpoint
 from wfbench.store.event_log import read_events
-from wfbench.store.places import find_run
+from wfbench.store.places import MATRIX_FILE, find_run
 from wfbench.store.policy_file import StoredPolicy, read_policy
 
 from .job import calling, stored_options, workflow_model
@@ -78,6 +78,8 @@ def find_subject(host: PluginHost, name: str, out: Path, env: str, order: Order 
             f"{name!r} is neither a policy file, nor a run, nor a reference of {spec.name} "
             f"({known}): {error}"
         ) from error
+    if (run / MATRIX_FILE).exists():
+        raise UsageError(f"{run} holds several runs; name one of them")
     if not (run / "policy.npz").exists():
         raise UsageError(f"run {name} has no policy.npz: no workflow of it has finished")
     return stored_subject(host, read_policy(run / "policy.npz"), name)

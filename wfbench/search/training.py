@@ -21,7 +21,7 @@ from wfbench.contract import (
 )
 from wfbench.seeding import Purpose, make_plan, purpose_seed
 
-from .budget import Ledger, WorkflowBudget
+from .budget import Ledger, Pace, WorkflowBudget
 from .episodes import EpisodeWindow, Summary, summarise
 from .job import SearchJob, calling
 from .phases import PhaseClock
@@ -60,12 +60,19 @@ class Training:
     """Trains one order of a job."""
 
     def __init__(
-        self, job: SearchJob, task: Task, clock: PhaseClock, ledger: Ledger, tell: Tell
+        self,
+        job: SearchJob,
+        task: Task,
+        clock: PhaseClock,
+        ledger: Ledger,
+        pace: Pace,
+        tell: Tell,
     ) -> None:
         self._job = job
         self._task = task
         self._clock = clock
         self._ledger = ledger
+        self._pace = pace
         self._tell = tell
         config, budget = job.config, task.budget
         # Where one env does the work of many, its last episodes stand for theirs.
@@ -74,11 +81,11 @@ class Training:
         self._scored = per_env * (1 if job.score.evaluates else job.score.count)
         self._window = EpisodeWindow(budget.n_envs, max(self._judged, self._scored))
         self._judge = Judge(config, budget)
-        self._longest = 0.0
 
     def run(self) -> Trained:
         """Train until compliant, out of budget or hopeless, and score."""
         job, task, clock = self._job, self._task, self._clock
+        began = clock.elapsed()
         plan = make_plan(job.ref, task.budget.n_envs, task.seed)
         with clock.phase("open"), calling(f"collector {job.collector.spec.name!r}"):
             collector: Collector = job.collector.build()
@@ -86,6 +93,7 @@ class Training:
         try:
             with clock.phase("open"), calling(f"trainer {job.trainer.spec.name!r}"):
                 trainer = self._trainer(info)
+            self._pace.start = clock.elapsed() - began
             policy, verdict = self._learn(collector, trainer)
         finally:
             with clock.phase("open"):
@@ -111,6 +119,7 @@ class Training:
         clock, shaper = self._clock, self._job.shaper(self._task.order)
         who = f"trainer {self._job.trainer.spec.name!r}"
         self._used = self._updates = 0
+        longest = 0.0
         with clock.phase("update"), calling(who):
             policy = trainer.policy()
         while True:
@@ -123,7 +132,8 @@ class Training:
             self._count(rollout, shaped)
             summary = self._window.last(self._judged)
             verdict = self._judge.after_rollout(rollout, summary, self._used)
-            if verdict is None and not self._ledger.time_for(clock.elapsed(), self._longest):
+            needed = self._pace.to_end_well()
+            if verdict is None and not self._ledger.time_for(clock.elapsed(), needed):
                 verdict = Verdict(BUDGET, "wall-time")
             stats, learned = None, policy
             if verdict is None:
@@ -136,7 +146,8 @@ class Training:
             if verdict is not None:
                 return policy, verdict
             policy = learned
-            self._longest = max(self._longest, clock.elapsed() - began)
+            longest = max(longest, clock.elapsed() - began)
+            self._pace.rollout = longest
 
     def _count(self, rollout: Rollout, shaped: Shaped) -> None:
         self._used += rollout.transitions
@@ -206,6 +217,7 @@ class Training:
 
     def _evaluate(self, policy: Policy) -> tuple[Summary, int]:
         job = self._job
+        began = self._clock.elapsed()
         with self._clock.phase("search"):
             played = play(
                 job.ref,
@@ -217,5 +229,6 @@ class Training:
                 seed=self._task.seed,
                 n_envs=job.config.n_envs,
             )
+        self._pace.evaluation = self._clock.elapsed() - began
         self._ledger.spend(played.env_steps)
         return summarise(played.rows[0]), played.env_steps
