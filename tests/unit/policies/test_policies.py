@@ -209,4 +209,4 @@ def test_numba_is_loaded_only_by_a_network_that_acts():
         "policy.act(np.zeros((1, 2)), np.zeros(1))\n"
         "assert 'numba' in sys.modules and 'torch' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)  # noqa: S603 (our own code)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

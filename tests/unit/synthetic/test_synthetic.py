@@ -205,7 +205,7 @@ def test_deadly_faults_end_the_process(fault, code):
         "print('first step', flush=True)\n"
         "env.step(0)\n"
     )
-    done = subprocess.run(  # noqa: S603 (our own code)
+    done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, timeout=60
     )
     assert done.returncode == code
