@@ -172,13 +172,12 @@ class AsyncCollector(Lifecycle):
     def _close(self, plan: Plan) -> None:
         if self._ring is not None:
             self._control[HALT] = 1
-            del self._control
         if hasattr(self, "_supervisor"):
             self._supervisor.close(plan.deadlines.close)
-        for segment in (self._ring, self._snapshot):
-            if segment is not None:
-                segment.close()
-        self._ring = self._snapshot = None
+        self._drop_ring()
+        if self._snapshot is not None:
+            self._snapshot.close()
+            self._snapshot = None
 
     def _publish(self, plan: Plan, policy: Policy, phases: Phases) -> None:
         """Let workers know of a policy, unless it is the one they have."""
@@ -201,8 +200,8 @@ class AsyncCollector(Lifecycle):
         dead = self._halt(plan, delivery) if self._ring is not None else []
         envs = tuple(len(task.envs) for task in self._tasks)
         self._shape = RingShape(info, steps, self._max_lag + 1, envs)
-        self._ring = Segment.create(self._shape.size)
-        self._control = self._shape.control(self._ring)
+        ring = Segment.create(self._shape.size)
+        self._ring, self._control = ring, self._shape.control(ring)
         self._finished = [0] * len(self._tasks)
         self._next_step = [0] * len(self._tasks)
         self._run = self._supervisor.next_sequence()
@@ -230,10 +229,14 @@ class AsyncCollector(Lifecycle):
             delivery.dropped += envs * (unread + (result.abandoned > 0))
         delivery.dropped -= sum(stretch.taken for stretch in self._ready)
         self._ready.clear()
-        del self._control
-        if self._ring is not None:
-            self._ring.close()
+        self._drop_ring()
         return deaths
+
+    def _drop_ring(self) -> None:
+        if self._ring is not None:
+            del self._control
+            self._ring.close()
+            self._ring = None
 
     def _order_run(self, worker: int, until: float, *, first_step: int | None) -> None:
         if self._ring is None or self._shape is None:

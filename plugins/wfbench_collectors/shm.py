@@ -31,8 +31,9 @@ class ShmTransport:
         """Arrays in a new segment."""
         fields = (Field("actions", (n_envs,), "i8"), *step_fields(info, (n_envs,)))
         self._layout = Layout(fields)
-        self._segment = Segment.create(self._layout.size)
-        arrays = self._layout.arrays(self._segment.view())
+        segment = Segment.create(self._layout.size)
+        arrays = self._layout.arrays(segment.view())
+        self._segment = segment
         self.actions = arrays["actions"]
         self.out = step_arrays(arrays)
         obs_bytes = self.out.obs.nbytes // n_envs
