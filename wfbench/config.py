@@ -123,17 +123,18 @@ _HINTS = get_type_hints(RunConfig)
 SETTINGS: dict[str, Setting] = {f.name: _described(f, _HINTS) for f in fields(RunConfig)}
 """Every setting by its field."""
 
+_DOCUMENTED = {"trainer": ("ppo-parallel",)}
 _ONE_ENV = {"n_envs": 1, "collector": ("sequential",), "max_episodes": 10_000, "min_episodes": 1000}
 # The documents give the one-env configurations no episode limits, and 50 episodes would end before
 # the first update; so they get as many episodes in all as 200 envs have.
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "documented-25": {"n_envs": 25, "max_episodes": 50, "min_episodes": 10},
-    "documented-200": {"n_envs": 200, "max_episodes": 50, "min_episodes": 5},
-    "original": {**_ONE_ENV, "update_every": 20_000, "epochs": 6},
-    "sequential": {**_ONE_ENV, "update_every": 10_000},
-    "limited": {"n_envs": 50, "max_episodes": 100, "min_episodes": 10},
-    "aggressive": {"n_envs": 500, "max_episodes": 20, "min_episodes": 3},
+    "documented-25": {**_DOCUMENTED, "n_envs": 25, "max_episodes": 50, "min_episodes": 10},
+    "documented-200": {**_DOCUMENTED, "n_envs": 200, "max_episodes": 50, "min_episodes": 5},
+    "original": {**_ONE_ENV, "trainer": ("ppo-original",), "update_every": 20_000, "epochs": 6},
+    "sequential": {**_ONE_ENV, "trainer": ("ppo-sequential",), "update_every": 10_000},
+    "limited": {**_DOCUMENTED, "n_envs": 50, "max_episodes": 100, "min_episodes": 10},
+    "aggressive": {**_DOCUMENTED, "n_envs": 500, "max_episodes": 20, "min_episodes": 3},
     "smoke": {"n_envs": 8, "workflows": 2, "max_episodes": 3, "min_episodes": 1},
 }
 """The documented configurations, as what they set; `smoke` is ours, and far too small to learn

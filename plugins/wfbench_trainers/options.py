@@ -40,13 +40,13 @@ class PpoOptions:
     """PPO with what has proved to help on this environment."""
 
     gamma: float = _option(0.99, "discount per step")
-    epochs: int = _option(6, "passes over the data of an update (K)")
+    epochs: int = _option(4, "passes over the data of an update (K)")
     lr: float = _option(0.002, "learning rate of Adam")
     clip: float = _option(0.2, "clipping range of the policy ratio")
     entropy: float = _option(0.01, "weight of the entropy bonus")
     entropy_end: float = _option(0.0, "weight of the entropy bonus when the budget is spent")
     gae: float = _option(0.95, "lambda of the generalised advantage estimate")
-    minibatches: int = _option(4, "parts of a pass, each with its own step of Adam")
+    minibatches: int = _option(8, "parts of a pass, each with its own step of Adam")
     max_grad_norm: float = _option(0.5, "gradients longer than this are shortened; 0: never")
     anneal: bool = _option(default=True, meaning="let the learning rate fall over the budget")
     lr_end: float = _option(0.1, "share of the learning rate left when the budget is spent")
