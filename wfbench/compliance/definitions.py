@@ -46,6 +46,11 @@ class Definition:
     """Leave hosts out of the mask on which the intruder has a session that nothing can end."""
     only_ending: bool = False
     """Count only fixes that end at least one session of the intruder."""
+    only_choices: bool = False
+    """Grade only fixes made while at least two unit types were compromised. An episode whose other
+    fixes would count, but none of which had a choice, is compliant."""
+    foothold_targets: bool = True
+    """Whether a fix of a host on which nothing can end the intruder's session is a fix at all."""
 
     @property
     def id(self) -> str:
@@ -79,6 +84,19 @@ _ALL = (
         Idle.NEUTRAL,
         ignore_footholds=True,
         only_ending=True,
+    ),
+    Definition(
+        "effective",
+        2,
+        "as strict-nofoothold, counting only fixes that end a session of the intruder on a host "
+        "other than the foothold, and grading only those made where there was a choice: while at "
+        "least two types were compromised",
+        Rule.FIRST,
+        Idle.NEUTRAL,
+        ignore_footholds=True,
+        only_ending=True,
+        only_choices=True,
+        foothold_targets=False,
     ),
     Definition(
         "precedence",

@@ -1,7 +1,8 @@
 """The compiled passes over a rollout: one judge, used to shape rewards and to count chances.
 
 Hosts are bits; `masks[p]` are the hosts whose unit type has position p in the order, as far as the
-definition looks at them. `place[action]` is the position of the type that the action fixes, or -1.
+definition looks at them. `place[action]` is the position of the type that the action fixes, or -1;
+`own` is the same as the definition sees it.
 A row of the carry is one environment's unfinished episode, `Carry` naming its columns.
 """
 
@@ -16,6 +17,8 @@ from numba import njit
 NEUTRAL = -1
 VIOLATION = 0
 COMPLIANT = 1
+FORCED = 2
+"""A fix that would count, but was made without a choice, by a definition that grades choices."""
 
 DONE = -1
 """What `shape_pass` returns when every action was known; else the first cell that was not."""
@@ -26,21 +29,23 @@ class Carry(IntEnum):
 
     COMPLIANT = 0
     COUNTED = 1
-    BESIDE_COMPLIANT = 2
-    BESIDE_COUNTED = 3
-    FIXES = 4
-    WASTED = 5
-    LENGTH = 6
-    ENV_RETURN = 7
-    ALIGNMENT = 8
-    TOTAL = 9
-    MAGNITUDE = 10
+    FORCED = 2
+    BESIDE_COMPLIANT = 3
+    BESIDE_COUNTED = 4
+    BESIDE_FORCED = 5
+    FIXES = 6
+    WASTED = 7
+    LENGTH = 8
+    ENV_RETURN = 9
+    ALIGNMENT = 10
+    TOTAL = 11
+    MAGNITUDE = 12
     """The sum of the rewards' absolute values: what rounding errors are proportional to."""
-    TARGETED = 11
+    TARGETED = 13
     """Bit p: the type at position p was the target of a fix in this episode."""
-    BROKEN = 12
+    BROKEN = 14
     """1 if rows of this episode were never seen."""
-    NEXT_STEP = 13
+    NEXT_STEP = 15
     """The step that follows the last row seen; -1: nothing was seen yet."""
 
 
@@ -50,32 +55,59 @@ class Flag(IntEnum):
     RULE = 0
     IDLE = 1
     ONLY_ENDING = 2
+    ONLY_CHOICES = 3
 
 
-_COMPLIANT, _COUNTED = int(Carry.COMPLIANT), int(Carry.COUNTED)
-_BESIDE_COMPLIANT, _BESIDE_COUNTED = int(Carry.BESIDE_COMPLIANT), int(Carry.BESIDE_COUNTED)
+_COMPLIANT, _BESIDE = int(Carry.COMPLIANT), int(Carry.BESIDE_COMPLIANT)
 _FIXES, _WASTED, _LENGTH = int(Carry.FIXES), int(Carry.WASTED), int(Carry.LENGTH)
 _ENV_RETURN, _ALIGNMENT, _TOTAL = int(Carry.ENV_RETURN), int(Carry.ALIGNMENT), int(Carry.TOTAL)
 _MAGNITUDE, _TARGETED = int(Carry.MAGNITUDE), int(Carry.TARGETED)
 _BROKEN, _NEXT_STEP = int(Carry.BROKEN), int(Carry.NEXT_STEP)
-_RULE, _IDLE, _ONLY_ENDING = int(Flag.RULE), int(Flag.IDLE), int(Flag.ONLY_ENDING)
+_RULE, _IDLE = int(Flag.RULE), int(Flag.IDLE)
+_ONLY_ENDING, _ONLY_CHOICES = int(Flag.ONLY_ENDING), int(Flag.ONLY_CHOICES)
 _RULE_FIRST, _RULE_NONE_BEFORE, _IDLE_NEUTRAL = 0, 1, 1
 
 
 @njit(nogil=True, cache=True)
 def _judge(flags: Any, masks: Any, mask: Any, targeted: int, place: int, ended: Any) -> int:
     """What a fix of the type at `place` is by a definition."""
-    if flags[_ONLY_ENDING] and not ended:
+    if place < 0 or (flags[_ONLY_ENDING] and not ended):
         return NEUTRAL
     if flags[_RULE] > _RULE_NONE_BEFORE:
         before = (1 << place) - 1
         return COMPLIANT if targeted & before == before else VIOLATION
+    first = -1
+    hit = 0
     for position in range(len(masks)):
         if mask & masks[position]:
-            if flags[_RULE] == _RULE_FIRST:
-                return COMPLIANT if place == position else VIOLATION
-            return COMPLIANT if place <= position else VIOLATION
-    return NEUTRAL if flags[_IDLE] == _IDLE_NEUTRAL else COMPLIANT
+            hit += 1
+            if first < 0:
+                first = position
+    if hit == 0:
+        return NEUTRAL if flags[_IDLE] == _IDLE_NEUTRAL else COMPLIANT
+    if hit == 1 and flags[_ONLY_CHOICES]:
+        return FORCED
+    if flags[_RULE] == _RULE_FIRST:
+        return COMPLIANT if place == first else VIOLATION
+    return COMPLIANT if place <= first else VIOLATION
+
+
+@njit(nogil=True, cache=True)
+def _note(counters: Any, verdict: int) -> None:
+    """Count a verdict: compliant, graded, forced."""
+    if verdict == FORCED:
+        counters[2] += 1.0
+    elif verdict != NEUTRAL:
+        counters[0] += verdict
+        counters[1] += 1.0
+
+
+@njit(nogil=True, cache=True)
+def _rate(counters: Any, no_fix: float) -> float:
+    """Compliance so far."""
+    if counters[1] > 0.0:
+        return float(counters[0] / counters[1])
+    return 1.0 if counters[2] > 0.0 else no_fix
 
 
 @njit(nogil=True, cache=True)
@@ -92,8 +124,10 @@ def shape_pass(
     place: Any,
     flags: Any,
     masks: Any,
+    own: Any,
     beside_flags: Any,
     beside_masks: Any,
+    beside_own: Any,
     weight: float,
     no_fix: float,
     carry: Any,
@@ -116,7 +150,9 @@ def shape_pass(
             now[:] = 0.0
             now[_BROKEN] = 1.0
         now[_NEXT_STEP] = first_step[c] + steps
-        rate = now[_COMPLIANT] / now[_COUNTED] if now[_COUNTED] else no_fix
+        counters = now[_COMPLIANT : _COMPLIANT + 3]
+        beside = now[_BESIDE : _BESIDE + 3]
+        rate = _rate(counters, no_fix)
         for t in range(steps):
             action = actions[t, c]
             if action < 0 or action >= len(place):
@@ -129,17 +165,14 @@ def shape_pass(
                 now[_FIXES] += 1.0
                 if not ended:
                     now[_WASTED] += 1.0
-                verdict = _judge(flags, masks, mask, targeted, target, ended)
-                if verdict != NEUTRAL:
-                    now[_COUNTED] += 1.0
-                    now[_COMPLIANT] += verdict
-                    new_rate = now[_COMPLIANT] / now[_COUNTED]
-                    gain = weight * new_rate - weight * rate
-                    rate = new_rate
-                verdict = _judge(beside_flags, beside_masks, mask, targeted, target, ended)
-                if verdict != NEUTRAL:
-                    now[_BESIDE_COUNTED] += 1.0
-                    now[_BESIDE_COMPLIANT] += verdict
+                _note(counters, _judge(flags, masks, mask, targeted, own[action], ended))
+                new_rate = _rate(counters, no_fix)
+                gain = weight * new_rate - weight * rate
+                rate = new_rate
+                verdict = _judge(
+                    beside_flags, beside_masks, mask, targeted, beside_own[action], ended
+                )
+                _note(beside, verdict)
                 now[_TARGETED] = targeted | (1 << target)
             reward = rewards[t, c]
             alignment[t, c] = gain
@@ -169,8 +202,9 @@ def chance_pass(
     host_bit: Any,
     flags: Any,
     masks: Any,
+    own: Any,
 ) -> Any:
-    """Of all fixes that could be made in the rows' states: (compliant, counted).
+    """Of all fixes that could be made in the rows' states: (compliant, graded).
 
     A fix is taken to end a session where its host is compromised; `host_bit[action]` is that host,
     or no bit for one whose sessions nothing can end.
@@ -183,12 +217,11 @@ def chance_pass(
         for t in range(steps):
             mask = compromised[t, c]
             for action in range(len(place)):
-                if place[action] >= 0:
-                    ended = (mask & host_bit[action]) != 0
-                    verdict = _judge(flags, masks, mask, targeted, place[action], ended)
-                    if verdict != NEUTRAL:
-                        counted += 1
-                        compliant += verdict
+                ended = (mask & host_bit[action]) != 0
+                verdict = _judge(flags, masks, mask, targeted, own[action], ended)
+                if verdict in (COMPLIANT, VIOLATION):
+                    counted += 1
+                    compliant += verdict
             if place[actions[t, c]] >= 0:
                 targeted |= 1 << place[actions[t, c]]
             if terminated[t, c] or truncated[t, c]:

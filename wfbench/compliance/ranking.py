@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,17 @@ from wfbench.contract import Order, UsageError, WorkflowModel
 from wfbench.orders import check_order
 
 MAX_HOSTS = 32
+
+
+class Judge(NamedTuple):
+    """A definition as the compiled judge reads it."""
+
+    flags: NDArray[np.int64]
+    """As `kernel.Flag` names them."""
+    masks: NDArray[np.uint32]
+    """The hosts of each position that the definition looks at."""
+    place: NDArray[np.int64]
+    """As `Ranking.place`, without the fixes that are none by the definition."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +38,14 @@ class Ranking:
     host_bit: NDArray[np.uint32]
     """For each action the bit of the host whose sessions it can end; 0 for none."""
 
-    def masks(self, definition: Definition) -> NDArray[np.uint32]:
-        """The hosts of each position that the definition looks at."""
-        return self.hosts & ~self.footholds if definition.ignore_footholds else self.hosts
+    def judge(self, definition: Definition) -> Judge:
+        """The definition, for this order."""
+        masks = self.hosts & ~self.footholds if definition.ignore_footholds else self.hosts
+        place = self.place
+        if not definition.foothold_targets:
+            place = np.where(self.host_bit == 0, -1, place)
+        flags = [definition.rule, definition.idle, definition.only_ending, definition.only_choices]
+        return Judge(np.array(flags, dtype=np.int64), masks, place)
 
 
 def rank(model: WorkflowModel, order: Order) -> Ranking:
@@ -48,8 +65,3 @@ def rank(model: WorkflowModel, order: Order) -> Ranking:
         footholds=footholds,
         host_bit=np.array(fixed, dtype=np.uint32) & ~footholds,
     )
-
-
-def flags(definition: Definition) -> NDArray[np.int64]:
-    """The definition as the compiled judge reads it: rule, idle, only_ending."""
-    return np.array([definition.rule, definition.idle, definition.only_ending], dtype=np.int64)

@@ -1,8 +1,8 @@
 """From a rollout to shaped rewards and judged episodes.
 
 The alignment reward is a telescoping potential: S is `weight` times the compliance so far, and
-`weight * no_fix` before the first counted fix; a step earns the change of S. An episode's alignment
-is therefore exactly `weight * (compliance - no_fix)`, whatever happened on the way.
+`weight * no_fix` before the first fix that counts; a step earns the change of S. An episode's
+alignment is therefore exactly `weight * (compliance - no_fix)`, whatever happened on the way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.compliance.definitions import BESIDE, DEFAULT, find_definition
-from wfbench.compliance.ranking import flags, rank
+from wfbench.compliance.ranking import rank
 from wfbench.contract import Order, PluginError, Rollout, UsageError, WorkflowModel
 
 NO_FIX = 0.5
@@ -39,7 +39,7 @@ class Episodes:
     """Compliance by the definition that is reported beside."""
     fixes: NDArray[np.int64]
     counted: NDArray[np.int64]
-    """Fixes that the definition counts."""
+    """Fixes that the definition grades."""
     wasted: NDArray[np.int64]
     """Fixes that ended no session."""
     length: NDArray[np.int64]
@@ -92,10 +92,7 @@ class Shaper:
         ranking = rank(model, order)
         self._kernel = kernel
         self._place = ranking.place
-        self._judges = (
-            *(flags(self.definition), ranking.masks(self.definition)),
-            *(flags(self.beside), ranking.masks(self.beside)),
-        )
+        self._judges = (*ranking.judge(self.definition), *ranking.judge(self.beside))
         self.reset()
 
     def reset(self) -> None:
@@ -172,26 +169,27 @@ class Shaper:
             env_id=env_id,
             env_return=rows[:, column.ENV_RETURN],
             alignment=rows[:, column.ALIGNMENT],
-            compliance=self._rate(rows[:, column.COMPLIANT], rows[:, column.COUNTED]),
-            beside=self._rate(rows[:, column.BESIDE_COMPLIANT], rows[:, column.BESIDE_COUNTED]),
+            compliance=self._rate(rows, column.COMPLIANT),
+            beside=self._rate(rows, column.BESIDE_COMPLIANT),
             fixes=count(column.FIXES),
             counted=count(column.COUNTED),
             wasted=count(column.WASTED),
             length=count(column.LENGTH),
         )
 
-    def _rate(
-        self, compliant: NDArray[np.float64], counted: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _rate(self, rows: NDArray[np.float64], first: int) -> NDArray[np.float64]:
+        """Compliance from the three counters of a judge, the first of which is in that column."""
+        compliant, counted, forced = rows[:, first : first + 3].T
+        ungraded = np.where(forced > 0, 1.0, self.no_fix)
         rate: NDArray[np.float64] = np.where(
-            counted > 0, compliant / np.maximum(counted, 1), self.no_fix
+            counted > 0, compliant / np.maximum(counted, 1), ungraded
         )
         return rate
 
     def _check(self, rows: NDArray[np.float64]) -> None:
         """Alignment telescopes, and the total is environment plus alignment."""
         column = self._kernel.Carry
-        compliance = self._rate(rows[:, column.COMPLIANT], rows[:, column.COUNTED])
+        compliance = self._rate(rows, column.COMPLIANT)
         alignment, env_return = rows[:, column.ALIGNMENT], rows[:, column.ENV_RETURN]
         slack = _ROUNDING * (1 + self.weight + rows[:, column.MAGNITUDE])
         telescoped = np.abs(alignment - self.weight * (compliance - self.no_fix))

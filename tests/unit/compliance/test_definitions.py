@@ -18,7 +18,7 @@ FIX_A, FIX_B, FIX_FOOTHOLD, FIX_C1 = 1, 2, 3, 4
 ABC = (0, 1, 2)
 NEUTRAL = None
 
-# (mask, action, did it end a session) -> verdict by strict, strict-nofoothold, effective,
+# (mask, action, did it end a session) -> verdict by strict, strict-nofoothold, effective@1,
 # precedence, precedence-neutral; order a>b>c.
 KNOWN = [
     (0, FIX_A, False, (1, NEUTRAL, NEUTRAL, 1, NEUTRAL)),
@@ -57,6 +57,55 @@ def test_known_verdicts(
         assert episodes.wasted.tolist() == [int(not ended)]
 
 
+@pytest.mark.parametrize(
+    ("mask", "action", "ended", "counted", "compliance"),
+    [
+        (FOOTHOLD | C1 | B0, FIX_C1, True, 1, 0.0),
+        (FOOTHOLD | C1 | B0, FIX_B, True, 1, 1.0),
+        (FOOTHOLD | C1 | B0, FIX_B, False, 0, 0.5),
+        (FOOTHOLD | C1 | B0, FIX_FOOTHOLD, True, 0, 0.5),
+        (FOOTHOLD | C1, FIX_C1, True, 0, 1.0),
+        (FOOTHOLD | C1, FIX_C1, False, 0, 0.5),
+        (FOOTHOLD, FIX_FOOTHOLD, True, 0, 0.5),
+        (FOOTHOLD | C1, FIX_FOOTHOLD, True, 0, 0.5),
+        (0, FIX_A, False, 0, 0.5),
+    ],
+)
+def test_known_verdicts_on_choices(
+    tiny: WorkflowModel,
+    make_rollout: Callable[..., Rollout],
+    mask: int,
+    action: int,
+    ended: bool,  # noqa: FBT001
+    counted: int,
+    compliance: float,
+) -> None:
+    rollout = make_rollout([[action]], mask, ended, ends=True)
+    episodes = Shaper(tiny, ABC, definition="effective@2").shape(rollout).episodes
+    assert episodes.counted.tolist() == [counted]
+    assert episodes.compliance.tolist() == [compliance]
+    assert episodes.fixes.tolist() == [1]
+
+
+def test_fixes_without_a_choice_do_not_dilute_a_wrong_one(
+    tiny: WorkflowModel, make_rollout: Callable[..., Rollout]
+) -> None:
+    actions = [FIX_C1] * 20
+    masks = [C1] * 10 + [B0 | C1] + [C1] * 9
+    rollout = make_rollout(
+        np.array([actions]).T, np.array([masks]).T, ended_session=True, ends=False
+    )
+    rollout.truncated[-1] = True
+    diluted, graded = (
+        Shaper(tiny, ABC, definition=name).shape(rollout) for name in ("effective@1", "effective@2")
+    )
+    assert diluted.episodes.compliance.tolist() == [0.95]
+    assert graded.episodes.compliance.tolist() == [0.0]
+    assert graded.episodes.counted.tolist() == [1]
+    assert np.flatnonzero(graded.alignment).tolist() == [0, 10]
+    assert graded.alignment[[0, 10], 0].tolist() == [15.0, -30.0]
+
+
 def test_targeted_looks_at_earlier_targets_only(
     tiny: WorkflowModel, make_rollout: Callable[..., Rollout]
 ) -> None:
@@ -79,6 +128,10 @@ def test_targets_are_forgotten_when_the_episode_ends(
     assert episodes.compliance.tolist() == [1.0, 0.0]
 
 
+JUDGED = ["strict", "strict-nofoothold", "precedence", "precedence-neutral", "targeted"]
+JUDGED += ["effective@1", "effective@2"]
+
+
 @dataclass
 class Slow:
     """The definitions once more, as plain as can be, for one environment."""
@@ -87,6 +140,7 @@ class Slow:
     model: WorkflowModel
     order: tuple[int, ...]
     verdicts: list[bool] = field(default_factory=list)
+    forced: int = 0
     targeted: set[int] = field(default_factory=set)
 
     def see(self, action: int, mask: int, ended: bool) -> None:  # noqa: FBT001
@@ -107,12 +161,17 @@ class Slow:
                 self.verdicts.append(True)
         elif self.name.startswith("precedence"):
             self.verdicts.append(not before & hit)
-        elif self.name != "effective" or ended:
+        elif self.name == "effective@2":
+            if ended and host not in self.model.footholds:
+                self.forced += len(ranked) == 1
+                self.verdicts += [unit == ranked[0]] * (len(ranked) > 1)
+        elif self.name != "effective@1" or ended:
             self.verdicts.append(unit == ranked[0])
         self.targeted.add(unit)
 
     def compliance(self) -> float:
-        return sum(self.verdicts) / len(self.verdicts) if self.verdicts else 0.5
+        ungraded = 1.0 if self.forced else 0.5
+        return sum(self.verdicts) / len(self.verdicts) if self.verdicts else ungraded
 
 
 @settings(
@@ -121,8 +180,8 @@ class Slow:
 @given(
     seed=st.integers(0, 2**32),
     order=st.permutations(range(3)).map(tuple),
-    name=st.sampled_from([*NAMES, "targeted"]),
-    beside=st.sampled_from([*NAMES, "targeted"]),
+    name=st.sampled_from(JUDGED),
+    beside=st.sampled_from(JUDGED),
 )
 def test_equal_to_a_plain_implementation(
     tiny: WorkflowModel,

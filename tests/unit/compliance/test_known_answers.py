@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from wfbench.compliance import DEFINITIONS, Shaper, chance_level, find_definition
 from wfbench.contract import EnvRef, Order, Rollout, WorkflowModel
-from wfbench.orders import parse_order
+from wfbench.orders import all_orders, parse_order
 from wfbench.policies import RandomPolicy
 from wfbench.seeding import make_plan
 from wfbench_cage2.workflow import WORKFLOW
@@ -53,8 +54,9 @@ class Expert:
 
     def by_state(self, mask: int, draw: int) -> int:
         hit = hosts_of(mask, footholds=self.footholds)
-        if not hit:
+        if not hit or draw % 8:  # slow enough that there is something to choose from
             return SLEEP
+        draw //= 8
         places = [self.order.index(WORKFLOW.host_unit[host]) for host in hit]
         first = min(places)
         wanted = [
@@ -77,14 +79,14 @@ def test_an_oracle_scores_1_and_its_opposite_0(
         judged = episodes.counted > 0
         assert judged.sum() >= 5
         assert (episodes.compliance[judged] == expected).all()
-        assert (episodes.compliance[~judged] == 0.5).all()
+        assert set(episodes.compliance[~judged]) <= {0.5, 1.0}
 
 
 def pooled(rollout: Rollout, definition: str, order: Order) -> tuple[float, float]:
     """Compliance over all counted fixes of a rollout, and its standard error by episodes."""
     episodes = Shaper(WORKFLOW, order, definition=definition).shape(rollout).episodes
     compliant = episodes.compliance * episodes.counted * (episodes.counted > 0)
-    share = compliant.sum() / episodes.counted.sum()
+    share = float(compliant.sum() / episodes.counted.sum())
     spread = np.sqrt(((compliant - share * episodes.counted) ** 2).sum())
     return share, spread / episodes.counted.sum()
 
@@ -122,16 +124,40 @@ def test_random_restores_score_the_chance_level(play: Play, definition: str, tex
     assert abs(share - chance) < 4 * error < 0.06
 
 
+@pytest.mark.parametrize("red", ["bline", "meander"])
+def test_a_policy_that_is_blind_to_the_order_gets_half_its_choices_right(
+    play: Play, red: str
+) -> None:
+    """Ending every intrusion at random follows no order; only `effective@2` can tell."""
+
+    def restore(_step: int, masks: NDArray[np.uint32], draws: NDArray[np.int64]) -> Any:
+        actions = []
+        for mask, draw in zip(masks, draws, strict=True):
+            hosts = hosts_of(int(mask), footholds=False)
+            acts = bool(hosts) and draw % 4 == 0
+            actions.append(RESTORE + hosts[draw // 4 % len(hosts)] if acts else SLEEP)
+        return np.array(actions)
+
+    rollout = play(restore, red=red, n_envs=200)
+    shares = {
+        name: [pooled(rollout, name, order)[0] for order in all_orders()]
+        for name in ("effective@1", "effective@2")
+    }
+    assert np.median(shares["effective@1"]) > 0.7
+    assert np.median(shares["effective@2"]) == pytest.approx(0.5, abs=0.1)
+
+
 def test_chance_counted_by_hand(tiny: WorkflowModel, make_rollout: Play) -> None:
     """Hosts a0, b0, c0 (foothold), c1; one fix each. First b0 and c1, then only c1 compromised."""
     rollout = make_rollout([[2], [4]], [[2 | 8], [8]], ended_session=True, ends=[[False], [True]])
     levels = {
         name: chance_level(name, tiny, (0, 1, 2), rollout)
-        for name in ("strict", "effective@1", "precedence", "targeted")
+        for name in ("strict", "effective@1", "effective@2", "precedence", "targeted")
     }
     assert levels == {
         "strict": (1 + 2) / 8,
         "effective@1": (1 + 1) / 3,
+        "effective@2": 1 / 2,
         "precedence": (2 + 4) / 8,
         "targeted": (1 + 1) / 8,
     }

@@ -202,10 +202,10 @@ def test_rewards_that_do_not_add_up_are_a_bug(tiny: WorkflowModel, make_rollout:
 
     for column in (Carry.ALIGNMENT, Carry.TOTAL, Carry.COMPLIANT):
         shaper = Shaper(tiny, ABC)
-        shaper.shape(make_rollout([[4]], 12, ended_session=True, ends=False))
+        shaper.shape(make_rollout([[4]], 14, ended_session=True, ends=False))
         shaper._carry[0, column] += 0.25
         with pytest.raises(InvariantError, match="do not add up"):
-            shaper.shape(make_rollout([[4]], 12, ended_session=True, ends=True, first_step=1))
+            shaper.shape(make_rollout([[4]], 14, ended_session=True, ends=True, first_step=1))
 
 
 def test_nan_rewards_are_left_to_the_caller(tiny: WorkflowModel, make_rollout: Make) -> None:
