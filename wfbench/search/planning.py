@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -53,7 +54,9 @@ def restored_job(host: PluginHost, stored: Mapping[str, Any]) -> SearchJob:
         plugin = stored["plugins"][kind]
         options = {plugin["name"]: stored_options(plugin["options"])}
         [chosen[kind]] = select(host, {kind: [plugin["name"]]}, options)[kind]
-    return SearchJob(restored_settings(stored), *(chosen[kind] for kind in KINDS))
+    # A later version may mean another definition by the same name; a run keeps its own.
+    config = replace(restored_settings(stored), definition=stored["definition"])
+    return SearchJob(config, *(chosen[kind] for kind in KINDS))
 
 
 def restored_settings(stored: Mapping[str, Any]) -> RunConfig:

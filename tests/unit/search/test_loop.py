@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wfbench.compliance import find_definition
 from wfbench.contract import CollectError, PluginError, UsageError
 from wfbench.search.loop import Search
 from wfbench.search.matrix import run_interleaved
 from wfbench.store.policy_file import read_policy
 
+DEFINITION = find_definition("effective").id
 Make = Callable[..., Any]
 Begin = Callable[..., Search]
 
@@ -34,7 +36,7 @@ def test_events_tell_the_whole_story_in_order(make_job: Make, begin: Begin) -> N
     assert kinds[-1] == "run-finished"
     assert kinds.count("workflow-started") == kinds.count("workflow-finished") == 3
     assert [event["event"] for event in seen] == kinds
-    assert {e["definition"] for e in events if "order" in e} == {"effective@1"}
+    assert {e["definition"] for e in events if "order" in e} == {DEFINITION}
 
 
 def test_the_ledger_counts_every_step_of_training_and_evaluation(
@@ -211,7 +213,7 @@ def test_compliance_that_never_changes_is_a_visible_warning(make_job: Make, begi
     search = begin(make_job(no_fix=1.0, trainer="lab:collapse=true"))
     search.run()
     [warning] = _events(search, "warning")
-    assert "compliance by effective@1 was 1 in all" in warning["text"]
+    assert f"compliance by {DEFINITION} was 1 in all" in warning["text"]
 
 
 @pytest.mark.parametrize("collector", ["sequential", "vector", "shm:workers=2"])

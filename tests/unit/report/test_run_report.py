@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from wfbench.report.run_evaluation import BOARD, board_row
+from wfbench.report.run_lines import number
+from wfbench.report.run_live import LiveView, ProcessTree, duration, sparkline
+from wfbench.report.run_summary import by_order
+from wfbench.search.evaluation import Cell
+from wfbench.search.results import WorkflowResult
+
+
+def _result(workflow: int, order: tuple[int, ...], score: float, **changed: Any) -> WorkflowResult:
+    values: dict[str, Any] = {
+        "workflow": workflow,
+        "order": order,
+        "seed": workflow,
+        "inherited_from": None,
+        "status": "budget",
+        "reason": "episodes",
+        "score": score,
+        "score_sd": 2.0,
+        "score_episodes": 100,
+        "score_source": "last-episodes:3",
+        "compliance": 0.5,
+        "beside_compliance": 0.4,
+        "fixes": 1.0,
+        "counted": 1.0,
+        "wasted": 0.0,
+        "compliant": True,
+        "steps_to_compliance": None,
+        "updates": 3,
+        "env_steps": 100,
+        "evaluation_steps": 0,
+        "episodes": 4,
+    }
+    return WorkflowResult(**{**values, **changed})
+
+
+def test_orders_are_ranked_compliant_first_and_then_by_mean_score() -> None:
+    ranked = by_order(
+        [
+            _result(0, (0, 1), -1.0, compliant=False),
+            _result(1, (1, 0), -20.0),
+            _result(2, (1, 0), -30.0),
+            _result(3, (2, 1), math.nan),
+        ]
+    )
+    assert [order.order for order in ranked] == [(1, 0), (2, 1), (0, 1)]
+    assert ranked[0].mean == -25.0
+
+
+def test_an_interval_over_trainings_needs_two_and_is_wider_than_over_episodes() -> None:
+    [once] = by_order([_result(0, (0, 1), -10.0)])
+    assert math.isnan(once.between)
+    assert once.within == pytest.approx(1.96 * 2.0 / 10)
+    [twice] = by_order([_result(0, (0, 1), -10.0), _result(1, (0, 1), -14.0)])
+    assert twice.between == pytest.approx(12.71 * math.sqrt(8) / math.sqrt(2))
+    assert twice.between > twice.within
+
+
+def test_numbers_that_are_not_there_are_a_dash() -> None:
+    assert number(None) == number(math.nan) == "-"
+    assert number(-1234.567, 1) == "-1,234.6"
+
+
+def test_a_sparkline_spans_its_values() -> None:
+    assert sparkline([0.0, 0.5, 1.0]) == "▁▅█"
+    assert sparkline([math.nan]) == ""
+    assert sparkline([3.0, 3.0]) == "▁▁"
+    assert sparkline([0.5, 1.0], low=0.0)[-1] == "█"
+
+
+def test_durations_read_like_a_clock() -> None:
+    assert duration(59.6) == "1:00"
+    assert duration(3725) == "1:02:05"
+
+
+def test_the_tree_is_looked_at_once_a_second() -> None:
+    tree = ProcessTree()
+    tree.look()
+    seen = tree.memory
+    assert seen > 10 * 2**20
+    tree.memory = -1
+    tree.look()
+    assert tree.memory == -1
+
+
+def test_every_moment_of_a_run_can_be_drawn() -> None:
+    live = LiveView()
+    panels = [live.watch("one"), live.watch("two")]
+    time = {"at": 1.0, "wall": 0.5, "update": 0.4, "env": 0.1}
+    update = {
+        "event": "update",
+        "compliance": 0.4,
+        "beside_compliance": 0.3,
+        "beside": "b@1",
+        "return": None,
+        "env_steps": 50,
+        "transitions": 50,
+        "time": time,
+    }
+    end = {
+        "event": "workflow-finished",
+        "workflow": 0,
+        "order": "A>B",
+        "compliant": True,
+        "status": "compliant",
+        "reason": "threshold",
+        "compliance": 1.0,
+        "score": None,
+        "best": True,
+        "time": time,
+    }
+    start = {"event": "workflow-started", "order": "A>B", "budget_steps": 100, "time": time}
+    events = [{"event": "run-started", "workflows": 2, "time": time}, start, update, end, start]
+    for event in events:
+        for panel in panels:
+            panel(event)
+        out = io.StringIO()
+        Console(file=out, width=100).print(live.render())
+        assert "workflows" in out.getvalue()
+    assert "best so far: A>B" in out.getvalue()
+    assert panels[0].share == 0.5
+    assert panels[0].pace == 100
+
+
+def test_the_leader_board_needs_all_six_cells() -> None:
+    def cell(red: str, horizon: int) -> Cell:
+        return Cell(red, horizon, 10, -1.0, 0.1, 1.0, 1.0, 1.0, 1.0, 0.0, None)
+
+    cells = [cell(red, horizon) for red in ("bline", "meander") for horizon in (30, 50, 100)]
+    assert board_row(cells) == (-1.0,) * 6
+    assert board_row(cells[1:]) is None
+    assert sum(BOARD["CardiffUni (winner)"]) == pytest.approx(-54.57)
+    assert sum(BOARD["Keeping-it-RL"]) == pytest.approx(-56.9)
