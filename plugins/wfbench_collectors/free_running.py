@@ -133,6 +133,7 @@ class AsyncCollector(Lifecycle):
         self._revival = Revival(plan, self._settings, self._supervisor, self._tasks)
         self._shape: RingShape | None = None
         self._ready: deque[_Stretch] = deque()
+        self._run = 0
         self._published = 0
         self._version = 0
         self._spent = self._worker_time()
@@ -242,7 +243,12 @@ class AsyncCollector(Lifecycle):
         if self._ring is None or self._shape is None:
             raise ValueError("there is no ring to run with")
         order = RunOrder(
-            self._ring.name, self._shape, self._max_lag, self._finished[worker], first_step
+            run=self._run,
+            ring=self._ring.name,
+            shape=self._shape,
+            max_lag=self._max_lag,
+            number=self._finished[worker],
+            first_step=first_step,
         )
         message = encode(self._run, Kind.RUN, pickle.dumps(order))
         self._supervisor.post(worker, message, until)
@@ -282,7 +288,7 @@ class AsyncCollector(Lifecycle):
         """Wait for finished stretches and deaths; there may be none until then."""
         messages, died = self._supervisor.poll(until)
         for worker, message in messages:
-            if message.kind == Kind.STRETCH:
+            if message.kind == Kind.STRETCH and message.sequence == self._run:
                 self._finish(worker, Notice.decoded(message.body))
         for worker in died:
             death = self._supervisor.death(worker)

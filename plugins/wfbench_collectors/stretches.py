@@ -29,6 +29,8 @@ _PUBLICATION = struct.Struct("<q")
 class RunOrder:
     """What a worker is told when it is to run freely."""
 
+    run: int
+    """What marks the stretches of this run apart from those of an earlier one."""
     ring: str
     shape: RingShape
     max_lag: int
@@ -118,7 +120,7 @@ class StretchHandler:
             if made < shape.steps:
                 return RunResult(number, made).encoded()
             notice = Notice(number, found.publication, found.version, first_step)
-            self._end.send(0, Kind.STRETCH, notice.encoded())
+            self._end.send(order.run, Kind.STRETCH, notice.encoded())
             number += 1
         return RunResult(number, 0).encoded()
 

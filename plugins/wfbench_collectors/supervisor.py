@@ -63,6 +63,8 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
         self._sequence = 0
         self._exited: set[int] = set()
+        self._unasked: list[tuple[int, Message]] = []
+        self._unseen: set[int] = set()
         self.workers: list[Worker] = []
         self.messages = 0
         self.bytes_moved = 0
@@ -94,6 +96,7 @@ class Supervisor:
             if old.exitcode is None:
                 raise self.late([worker])
         self._exited.discard(worker)
+        self._unseen.discard(worker)
         self._mark_dead(old)
         old.end.close()
         self.workers[worker] = self._spawn(task, until)
@@ -125,7 +128,8 @@ class Supervisor:
     ) -> tuple[dict[int, bytes], list[WorkerError]]:
         """The replies to request `sequence`, and with `survive` the deaths instead of an error.
 
-        Replies to older requests are thrown away. DeadlineError if one is missing at `until`.
+        Replies to older requests are thrown away. What workers send unasked, and deaths of others,
+        are kept for `poll`. DeadlineError if a reply is missing at `until`.
         """
         waiting = set(workers)
         replies: dict[int, bytes] = {}
@@ -135,13 +139,16 @@ class Supervisor:
         if len(waiting) > _FEW:
             self._nap(max(waiting), until)
         while waiting:
-            messages, died = self.poll(until)
+            messages, died = self._poll(until)
             if not messages and not died and monotonic() >= until:
                 raise self.late(waiting)
             for worker, message in messages:
-                if message.sequence == sequence and worker in waiting:
+                if message.kind == Kind.STRETCH:
+                    self._unasked.append((worker, message))
+                elif message.sequence == sequence and worker in waiting:
                     replies[worker] = message.body
                     waiting.discard(worker)
+            self._unseen |= died - waiting
             for worker in died & waiting:
                 self._bury(worker, waiting, deaths, survive=survive)
         return replies, deaths
@@ -160,6 +167,12 @@ class Supervisor:
         Both are empty if nothing did until then. A worker's own failure is raised as the
         `WorkerError` it sent.
         """
+        unasked, self._unasked = self._unasked, []
+        unseen, self._unseen = self._unseen, set()
+        messages, died = self._poll(0.0 if unasked or unseen else until)
+        return unasked + messages, unseen | died
+
+    def _poll(self, until: float) -> tuple[list[tuple[int, Message]], set[int]]:
         wait = 0.0 if self._exited else max(0.0, until - monotonic())
         messages: list[tuple[int, Message]] = []
         died: set[int] = set()
