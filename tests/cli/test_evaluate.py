@@ -67,7 +67,7 @@ def test_the_oracle_follows_whatever_order_it_is_given(wfbench: Run) -> None:
         for cell in _cells(done).values():
             assert cell["compliance"] == cell["beside_compliance"] == 1.0
             assert cell["wasted"] == 0
-            assert cell["counted"] > 1
+            assert cell["fixes"] > 1
 
 
 def test_a_policy_is_played_over_the_whole_grid_beside_the_leader_board(

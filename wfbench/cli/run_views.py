@@ -13,6 +13,7 @@ from wfbench.report.run_summary import show_matrix, show_summary, summary_json
 from wfbench.search.hooks import HookObserver
 from wfbench.search.job import SearchJob
 from wfbench.search.loop import Observer, Search
+from wfbench.store.event_log import plain
 
 Watch = Callable[[SearchJob, str], Observer | None]
 
@@ -79,7 +80,7 @@ def _title(job: SearchJob, run: str) -> str:
 def present(searches: Sequence[Search], *, as_json: bool, silent: bool) -> None:
     """The end of a run."""
     if as_json:
-        print_json("run/1", {"runs": [summary_json(search) for search in searches]})
+        print_json("run/1", plain({"runs": [summary_json(search) for search in searches]}))
     elif not silent:
         if len(searches) > 1:
             show_matrix(searches)

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from wfbench.contract import UsageError, WfbenchError
 
+TORN = ".*.tmp"
+"""What a file that was never finished looks like."""
+
 
 class StorageError(WfbenchError):
     """Something could not be written. What was written before is intact."""

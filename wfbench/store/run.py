@@ -11,7 +11,7 @@ from wfbench.contract import UsageError
 from .checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from .columns import UPDATE_COLUMNS, WORKFLOW_COLUMNS
 from .event_log import EventLog, Values, keep_until, read_events
-from .files import read_json, write_json, writing
+from .files import TORN, read_json, write_json, writing
 from .lock import RunLock
 from .machine import fingerprint
 from .policy_file import StoredPolicy, read_policy, write_policy
@@ -123,6 +123,9 @@ class RunStore:
         self.finished = bool(self.events) and self.events[-1]["event"] == "run-finished"
         if self.finished:
             return
+        for torn in (*self.path.glob(TORN), *(self.path / "checkpoints").glob(TORN)):
+            with writing(torn):
+                torn.unlink()
         self.events = keep_until(path, _DONE)
         self._updates.rewrite(_row(e) for e in self.events if e["event"] == "update")
         self._workflows.rewrite(_row(e) for e in self.events if e["event"] == _DONE)

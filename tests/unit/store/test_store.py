@@ -289,9 +289,11 @@ class TestRunStore:
         store.record(_event("workflow-finished", workflow=0))
         store.record(_event("update", workflow=1, update=1))
         store.close()
+        (tmp_path / "r" / "checkpoints" / ".001.npz.77.tmp").write_bytes(b"half")
         again = RunStore.resume(tmp_path / "r")
         assert [e["event"] for e in again.events] == ["run-started", "update", "workflow-finished"]
         assert not again.finished
+        assert not list((tmp_path / "r" / "checkpoints").iterdir())
         again.close()
         assert len((tmp_path / "r" / "updates.csv").read_text().splitlines()) == 2
 
