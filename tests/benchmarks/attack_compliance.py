@@ -1,12 +1,14 @@
 """Attack the definitions of compliance: train on the alignment reward alone and see what is done.
 
-    python tests/benchmarks/attack_compliance.py --red bline --updates 100
+    python tests/benchmarks/attack_compliance.py --red bline
+    python tests/benchmarks/attack_compliance.py --red bline --reward total
+    python tests/benchmarks/attack_compliance.py --red bline --blind
 
 A policy that is paid for nothing but compliance finds whatever the definition lets it get away
 with. Printed per definition and order, over fresh episodes: compliance by the definition itself and
-by others, fixes and how many of them were wasted or made where there was a choice (at least two
-unit types compromised), and the return nobody asked it for. The figures of `docs/compliance.md`
-were made with this.
+by others, fixes and how many of them were wasted, and the return nobody asked it for. With
+`--blind` a policy that knows no order, because it was trained on the environment's reward, is
+judged by all orders. The figures of `docs/compliance.md` were made with this.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import numpy as np
 
 from wfbench.compliance import DEFINITIONS, Shaper, chance_level, find_definition
 from wfbench.contract import Order, Rollout, TrainerSetup, WorkflowModel
-from wfbench.orders import format_order, parse_order
+from wfbench.orders import all_orders, format_order, parse_order
 from wfbench.plugins import PluginSettings, load_plugins
 from wfbench.seeding import Purpose, make_plan, purpose_seed
 from wfbench.selection import env_ref, select
@@ -30,6 +32,7 @@ from wfbench.selection import env_ref, select
 ORDERS = ("D>E>S>H>U", "U>S>E>H>D", "S>E>U>H>D", "H>U>D>E>S")
 EPISODE = 100
 WEIGHT = 30.0
+THRESHOLD = 0.95
 
 
 @dataclass(frozen=True)
@@ -41,43 +44,81 @@ class Conduct:
     red: str
     reward: str
     compliance: float
-    """By the definition it was trained on; then by two others."""
-    effective: float
+    """By the definition it was trained on; then by others."""
+    effective_1: float
+    effective_2: float
     strict_nofoothold: float
     chance: float | None
     """What fixes made at random would score in the states that it visited."""
     fixes: float
     wasted: float
-    counted: float
-    uncounted_episodes: float
-    """Share of episodes in which no fix counted."""
     choices: float
-    """Fixes that ended a session while at least two unit types were compromised."""
+    """Fixes that `effective@2` grades."""
     choices_right: float | None
     """The share of those that went to the most urgent type."""
     env_return: float
 
 
+@dataclass(frozen=True)
+class Blindness:
+    """Compliance, by one definition, of a policy that knows no order."""
+
+    definition: str
+    red: str
+    env_return: float
+    lowest: float
+    median: float
+    highest: float
+    """Over all orders."""
+    passed: int
+    """Orders by which it is 95 % compliant."""
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the attacks and print a table, or JSON lines."""
     given = _arguments(arguments)
+    rows: Iterator[Conduct | Blindness] = judge_blind(given) if given.blind else attacks(given)
     if not given.json:
-        sys.stdout.write(_HEADER)
-    for conduct in attacks(given):
-        sys.stdout.write(json.dumps(asdict(conduct)) + "\n" if given.json else _line(conduct))
+        sys.stdout.write(_BLIND_HEADER if given.blind else _HEADER)
+    for row in rows:
+        sys.stdout.write(json.dumps(asdict(row)) + "\n" if given.json else _line(row))
         sys.stdout.flush()
     return 0
 
 
 def attacks(given: argparse.Namespace) -> Iterator[Conduct]:
     """One trained policy after the other."""
-    for definition in given.definition or list(DEFINITIONS):
+    for name in given.definition or DEFINITIONS:
         for text in given.order or ORDERS:
-            yield attack(given, find_definition(definition).id, parse_order(text))
+            definition, order = find_definition(name).id, parse_order(text)
+            rollout, model = trained(given, definition, order, given.reward)
+            yield conduct_of(rollout, model, definition, order, given)
 
 
-def attack(given: argparse.Namespace, definition: str, order: Order) -> Conduct:
-    """Train on a definition and watch what comes of it."""
+def judge_blind(given: argparse.Namespace) -> Iterator[Blindness]:
+    """One policy, by every definition and order."""
+    rollout, model = trained(given, "effective", parse_order(ORDERS[0]), "environment")
+    for name in given.definition or DEFINITIONS:
+        episodes = [
+            Shaper(model, order, definition=name).shape(rollout).episodes
+            for order in all_orders(len(model.units))
+        ]
+        scores = np.array([one.compliance.mean() for one in episodes])
+        yield Blindness(
+            definition=find_definition(name).id,
+            red=given.red,
+            env_return=float(episodes[0].env_return.mean()),
+            lowest=float(scores.min()),
+            median=float(np.median(scores)),
+            highest=float(scores.max()),
+            passed=int((scores >= THRESHOLD).sum()),
+        )
+
+
+def trained(
+    given: argparse.Namespace, definition: str, order: Order, reward: str
+) -> tuple[Rollout, WorkflowModel]:
+    """Train a policy, and let it play fresh episodes."""
     chosen = select(
         load_plugins(PluginSettings()),
         {"env": [f"cage2:{given.red}"], "collector": ["vector"], "trainer": [given.trainer]},
@@ -99,13 +140,11 @@ def attack(given: argparse.Namespace, definition: str, order: Order) -> Conduct:
                 "total": shaped.rewards,
                 "environment": rollout.rewards,
             }
-            trainer.update(rollout, rewards[given.reward])
+            trainer.update(rollout, rewards[reward])
     with chosen["collector"][0].build() as collector:
         plan = make_plan(ref, given.episodes, given.seed, purpose=Purpose.EVALUATION)
         collector.open(plan)
-        return conduct_of(
-            collector.collect(trainer.policy(), EPISODE), info.workflow, definition, order, given
-        )
+        return collector.collect(trainer.policy(), EPISODE), info.workflow
 
 
 def conduct_of(
@@ -117,55 +156,50 @@ def conduct_of(
 ) -> Conduct:
     """What was done in a rollout of whole episodes."""
     judged = {
-        name: Shaper(model, order, definition=name, beside=definition).shape(rollout).episodes
-        for name in ("effective@1", "strict-nofoothold@1", definition)
+        name: Shaper(model, order, definition=name).shape(rollout).episodes
+        for name in ("effective@1", "effective@2", "strict-nofoothold@1", definition)
     }
-    own = judged[definition]
-    choices, right = choices_made(rollout, model, order)
+    own, graded = judged[definition], judged["effective@2"]
+    choices = int(graded.counted.sum())
+    right = float((graded.compliance * graded.counted).sum())
     return Conduct(
         definition=definition,
         order=format_order(order, model.units),
         red=given.red,
         reward=given.reward,
         compliance=float(own.compliance.mean()),
-        effective=float(judged["effective@1"].compliance.mean()),
+        effective_1=float(judged["effective@1"].compliance.mean()),
+        effective_2=float(graded.compliance.mean()),
         strict_nofoothold=float(judged["strict-nofoothold@1"].compliance.mean()),
         chance=chance_level(definition, model, order, rollout),
         fixes=float(own.fixes.mean()),
         wasted=float(own.wasted.mean()),
-        counted=float(own.counted.mean()),
-        uncounted_episodes=float((own.counted == 0).mean()),
         choices=choices / len(own),
         choices_right=right / choices if choices else None,
         env_return=float(own.env_return.mean()),
     )
 
 
-def choices_made(rollout: Rollout, model: WorkflowModel, order: Order) -> tuple[int, int]:
-    """Fixes that ended a session where there was a choice, and how many of them were right."""
-    hit = np.zeros((len(order), *rollout.actions.shape), dtype=np.bool_)
-    for host, unit in enumerate(model.host_unit):
-        if host not in model.footholds:
-            hit[order.index(unit)] |= (rollout.compromised >> np.uint32(host) & 1).astype(bool)
-    place = np.array([-1 if unit < 0 else order.index(unit) for unit in model.fix_unit])
-    fixed = place[rollout.actions]
-    made = (fixed >= 0) & rollout.ended_session & (hit.sum(axis=0) >= 2)
-    return int(made.sum()), int((made & (fixed == hit.argmax(axis=0))).sum())
-
-
 _HEADER = (
-    f"{'definition':22}{'order':11}{'red':9}{'own':>6}{'chance':>8}{'effect.':>8}{'nofoot.':>8}"
-    f"{'fixes':>7}{'wasted':>7}{'counted':>8}{'none':>6}{'choices':>8}{'right':>6}{'return':>8}\n"
+    f"{'definition':22}{'order':11}{'red':9}{'own':>6}{'chance':>8}{'eff@1':>7}{'eff@2':>7}"
+    f"{'nofoot':>8}{'fixes':>7}{'wasted':>8}{'choices':>9}{'right':>7}{'return':>9}\n"
+)
+_BLIND_HEADER = (
+    f"{'definition':22}{'red':9}{'return':>8}{'lowest':>8}{'median':>8}{'highest':>9}{'95 %':>6}\n"
 )
 
 
-def _line(conduct: Conduct) -> str:
-    c = conduct
+def _line(row: Conduct | Blindness) -> str:
+    if isinstance(row, Blindness):
+        return (
+            f"{row.definition:22}{row.red:9}{row.env_return:8.1f}{row.lowest:8.2f}"
+            f"{row.median:8.2f}{row.highest:9.2f}{row.passed:6}\n"
+        )
     return (
-        f"{c.definition:22}{c.order:11}{c.red:9}{c.compliance:6.2f}{_number(c.chance):>8}"
-        f"{c.effective:8.2f}{c.strict_nofoothold:8.2f}{c.fixes:7.1f}{c.wasted:7.1f}"
-        f"{c.counted:8.1f}{c.uncounted_episodes:6.2f}{c.choices:8.1f}"
-        f"{_number(c.choices_right):>6}{c.env_return:8.1f}\n"
+        f"{row.definition:22}{row.order:11}{row.red:9}{row.compliance:6.2f}"
+        f"{_number(row.chance):>8}{row.effective_1:7.2f}{row.effective_2:7.2f}"
+        f"{row.strict_nofoothold:8.2f}{row.fixes:7.1f}{row.wasted:8.1f}{row.choices:9.1f}"
+        f"{_number(row.choices_right):>7}{row.env_return:9.1f}\n"
     )
 
 
@@ -183,8 +217,9 @@ def _arguments(arguments: list[str] | None) -> Any:
     parser.add_argument(
         "--reward", default="alignment", choices=("alignment", "total", "environment")
     )
+    parser.add_argument("--blind", action="store_true", help="judge one policy by all orders")
     parser.add_argument("--trainer", default="ppo")
-    parser.add_argument("--updates", type=int, default=100)
+    parser.add_argument("--updates", type=int, default=60)
     parser.add_argument("--n-envs", type=int, default=200)
     parser.add_argument("--episodes", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)

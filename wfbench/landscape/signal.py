@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wfbench.contract import UsageError
 from wfbench.landscape.records import Landscape
 
+Floats = NDArray[np.float64]
+
 _RESAMPLES = 1000
+_TAILS = (0.025, 0.975)
 _SEED = 1
 
 
@@ -41,45 +44,45 @@ class Signal:
 
 def measure_signal(landscape: Landscape) -> Signal:
     """The signal of a landscape's scores, failed runs left out."""
-    groups = [
-        scores for index in range(len(landscape.replicates)) if (scores := landscape.scores(index))
-    ]
-    if len(groups) < 2 or all(len(group) < 2 for group in groups):
+    scores = [landscape.scores(index) for index in range(len(landscape.replicates))]
+    groups = [np.array(one) for one in scores if one]
+    sizes = np.array([len(group) for group in groups], dtype=np.float64)
+    if len(groups) < 2 or sizes.max() < 2:
         raise UsageError(
             "signal and noise need at least two orders and a second run of one of them; "
             "record the landscape with more seeds"
         )
-    between, within = _variances(groups)
-    rng = np.random.default_rng(_SEED)
-    draws = []
-    for _ in range(_RESAMPLES):
-        picked = [groups[at] for at in rng.integers(len(groups), size=len(groups))]
-        if any(len(group) > 1 for group in picked):
-            draws.append(_icc(*_variances(picked)))
-    low, high = np.quantile(draws, [0.025, 0.975])
+    means = np.array([group.mean() for group in groups])
+    squares = np.array([((group - group.mean()) ** 2).sum() for group in groups])
+    picks = np.random.default_rng(_SEED).integers(len(groups), size=(_RESAMPLES, len(groups)))
+    picks = picks[sizes[picks].max(axis=1) > 1]
+    low, high = np.quantile(_icc(*_variances(sizes[picks], means[picks], squares[picks])), _TAILS)
+    between, within = _variances(sizes, means, squares)
     return Signal(
         order_sd=float(np.sqrt(between)),
         seed_sd=float(np.sqrt(within)),
-        icc=_icc(between, within),
+        icc=float(_icc(between, within)),
         icc_low=float(low),
         icc_high=float(high),
         orders=len(groups),
-        runs=sum(len(group) for group in groups),
+        runs=int(sizes.sum()),
     )
 
 
-def _variances(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Variance between orders and within them, by the analysis of variance."""
-    sizes = np.array([len(group) for group in groups], dtype=np.float64)
-    means = np.array([np.mean(group) for group in groups])
-    total, count = sizes.sum(), len(groups)
-    grand = (sizes * means).sum() / total
-    within = sum(((np.asarray(g) - m) ** 2).sum() for g, m in zip(groups, means, strict=True))
-    mean_within = float(within) / max(1.0, total - count)
-    mean_between = float((sizes * (means - grand) ** 2).sum()) / (count - 1)
-    typical = (total - (sizes**2).sum() / total) / (count - 1)
-    return max(0.0, (mean_between - mean_within) / typical), mean_within
+def _variances(sizes: Floats, means: Floats, squares: Floats) -> tuple[Floats, Floats]:
+    """Variance between orders and within them, by the analysis of variance.
+
+    Given per order, along the last axis: runs, their mean, and the sum of squares about it.
+    """
+    count, total = sizes.shape[-1], sizes.sum(axis=-1)
+    grand = (sizes * means).sum(axis=-1) / total
+    within = squares.sum(axis=-1) / (total - count)
+    scatter = (sizes * (means - grand[..., None]) ** 2).sum(axis=-1) / (count - 1)
+    typical = (total - (sizes**2).sum(axis=-1) / total) / (count - 1)
+    return np.maximum(0.0, (scatter - within) / typical), within
 
 
-def _icc(between: float, within: float) -> float:
-    return between / (between + within) if between + within > 0 else 0.0
+def _icc(between: Floats, within: Floats) -> Floats:
+    total = between + within
+    icc: Floats = between / np.where(total > 0, total, 1.0)
+    return icc
