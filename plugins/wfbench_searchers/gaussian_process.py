@@ -71,6 +71,14 @@ class Data:
         return float(self.counts.sum() - len(self.counts))
 
 
+def data_of(signs: Floats, scores: Floats) -> Data:
+    """The data of single scores, each with the precedence signs of its order."""
+    distinct, which = np.unique(signs, axis=0, return_inverse=True)
+    counts = np.bincount(which, minlength=len(distinct)).astype(np.float64)
+    means = np.bincount(which, scores, minlength=len(distinct)) / np.maximum(counts, 1)
+    return Data(distinct, means, counts, within=float(((scores - means[which]) ** 2).sum()))
+
+
 @dataclass(frozen=True)
 class Model:
     """The variances of the parts."""

@@ -17,6 +17,8 @@ from .history import History
 _DOUBT = 0.1
 """The probability with which the theory's bound may fail."""
 _TIE = 1e-9
+_FITTED = 60
+"""The variances are fitted to so many of the latest scores, which bounds what a question costs."""
 
 
 class GpUcb:
@@ -45,9 +47,8 @@ class GpUcb:
 
     def ask(self) -> Order:
         """The next order to train."""
-        data, _, _ = self._data()
         belief = self._believe()
-        chosen = self._to_repeat(belief, data.repeats)
+        chosen = self._to_repeat(belief)
         if chosen is None:
             chosen = self._best(belief.mean + self._optimism() * belief.sd)
         return self._history.orders[chosen]
@@ -63,7 +64,7 @@ class GpUcb:
 
     def belief(self) -> Mapping[Order, tuple[float, float]]:
         """Mean and standard deviation of every order's score, as it is believed to be."""
-        _, centre, scale = self._data()
+        _, centre, scale = self._scores()
         believed = self._believe()
         return {
             order: (centre + scale * float(mean), scale * float(sd))
@@ -81,26 +82,25 @@ class GpUcb:
         self._history.load(state)
         self._known = None
 
-    def _data(self) -> tuple[gp.Data, float, float]:
-        """What was told, with mean 0 and variance 1, and the mean and deviation it had."""
+    def _scores(self) -> tuple[gp.Floats, float, float]:
+        """The scores told, with mean 0 and variance 1, and the mean and deviation they had."""
         scores = self._history.filled()
-        centre = float(scores.mean()) if len(scores) else 0.0
-        scale = float(scores.std()) if len(scores) > 1 else 0.0
-        scale = scale if scale > 0 else 1.0
-        scores = (scores - centre) / scale
-        distinct, which = np.unique(self._history.indices, return_inverse=True)
-        counts = np.bincount(which, minlength=len(distinct)).astype(np.float64)
-        means = np.bincount(which, scores, minlength=len(distinct)) / np.maximum(counts, 1)
-        within = float(((scores - means[which]) ** 2).sum()) if len(scores) else 0.0
-        signs = self._signs[distinct.astype(np.int64)]
-        return gp.Data(signs, means, counts, within), centre, scale
+        if not len(scores):
+            return scores, 0.0, 1.0
+        centre, scale = float(scores.mean()), float(scores.std()) or 1.0
+        return (scores - centre) / scale, centre, scale
 
     def _believe(self) -> gp.Belief:
         """What follows from all that was told; worked out once."""
         if self._known is None or self._known[0] != len(self._history):
-            data, _, _ = self._data()
-            model = gp.fit(data, smooth=self._kernel != "pairs", pairs=self._kernel != "mallows")
-            self._known = len(self._history), gp.believe(model, data, self._signs)
+            signs, scores = (
+                self._signs[np.array(self._history.indices, dtype=np.int64)],
+                self._scores()[0],
+            )
+            recent = gp.data_of(signs[-_FITTED:], scores[-_FITTED:])
+            model = gp.fit(recent, smooth=self._kernel != "pairs", pairs=self._kernel != "mallows")
+            belief = gp.believe(model, gp.data_of(signs, scores), self._signs)
+            self._known = len(self._history), belief
         return self._known[1]
 
     def _leader(self, belief: gp.Belief) -> int | None:
@@ -112,14 +112,15 @@ class GpUcb:
         """The orders that were tried, the highest mean first."""
         return sorted(set(self._history.indices), key=lambda one: (-belief.mean[one], one))
 
-    def _to_repeat(self, belief: gp.Belief, repeats: float) -> int | None:
+    def _to_repeat(self, belief: gp.Belief) -> int | None:
         """The leader, if it may lead by luck: by less than the deviation of what it is worth.
 
         At most the share `replicate` of all questions is spent on that.
         """
-        if repeats + 1 > self._replicate * (len(self._history) + 1):
+        told, ranked = len(self._history), self._ranked(belief)
+        if told - len(ranked) + 1 > self._replicate * (told + 1):
             return None
-        leader, *others = self._ranked(belief)
+        leader, *others = ranked
         lead = belief.mean[leader] - belief.mean[others[0]] if others else 0.0
         return leader if belief.sd[leader] > lead else None
 
