@@ -71,7 +71,9 @@ def test_json_holds_the_configuration_and_the_differences(wfbench: Any) -> None:
         "default": 200,
         "set_by": "preset aggressive",
     }
-    assert answer["differs"].keys() == {"collector", "n_envs", "max_episodes", "min_episodes"}
+    assert answer["differs"].keys() == {
+        *("collector", "trainer", "n_envs", "max_episodes", "min_episodes")
+    }
 
 
 def test_check_selects_the_plugins_with_the_settings_they_read(
