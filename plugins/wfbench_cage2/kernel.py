@@ -7,6 +7,7 @@ silent second compilation.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -333,12 +334,16 @@ _SIGNATURES = {
 }
 
 
+_compiling = threading.Lock()
+
+
 def _compiled(name: str) -> Any:
-    function = _define(sources_digest())[name]
-    if not function.signatures:
-        with compile_notice():
-            function.compile(_SIGNATURES[name])
-            function.disable_compile()
+    with _compiling:
+        function = _define(sources_digest())[name]
+        if not function.signatures:
+            with compile_notice():
+                function.compile(_SIGNATURES[name])
+                function.disable_compile()
     return function
 
 
