@@ -58,7 +58,8 @@ def show_bench(bench: SearchBench, source: Mapping[str, Any], signal: Signal | N
     table = plain_table(
         "searcher",
         *(f"regret after {budget}" for budget in at),
-        f"best asked after {bench.asks}",
+        "mean",
+        "best asked",
         "repeats",
         "ms per ask",
     )
@@ -66,12 +67,16 @@ def show_bench(bench: SearchBench, source: Mapping[str, Any], signal: Signal | N
         table.add_row(
             result.searcher,
             *(_interval(result.recommended[budget - 1]) for budget in at),
+            f"{result.mean_recommended[-1]:.2f}",
             _interval(result.best_asked[-1]),
             f"{result.repeats:.0%}",
             f"{result.ask_ms:.1f}",
         )
     out.print(table)
-    out.print(f"median over {bench.seeds} searches and its 95 % interval, in points of score")
+    out.print(
+        f"medians over {bench.seeds} searches with 95 % intervals, in points of score; "
+        f"mean and best asked after {bench.asks}"
+    )
     for rival in bench.rivals:
         one = rival.comparison
         out.print(
