@@ -74,11 +74,16 @@ def test_every_check_answers(wfbench: Any) -> None:
 def test_what_is_wrong_is_told_and_mended_on_request(
     wfbench: Any, plugins: tuple[str, str], stale: Path
 ) -> None:
-    before = wfbench(*plugins, "doctor")
+    for _ in range(10):
+        before = wfbench(*plugins, "doctor")
+        if stale.name in before.stdout:
+            break
+        # A collector that another test opened meanwhile has reaped it, as it should.
+        assert not stale.exists()
+        stale.write_bytes(b"left over")
     assert before.returncode == 3
     assert "to mend flag: take it away" in before.stdout
     assert stale.name in before.stdout
-    assert stale.exists()
     found = findings(wfbench(*plugins, "doctor", "--fix", "--json").stdout)
     assert (found["flag"]["ok"], found["flag"]["fixed"]) == (True, "took the flag away")
     assert found["segments"]["ok"]
