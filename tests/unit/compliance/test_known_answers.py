@@ -147,6 +147,26 @@ def test_a_policy_that_is_blind_to_the_order_gets_half_its_choices_right(
     assert np.median(shares["effective@2"]) == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.parametrize("definition", ["effective@1", "effective@2"])
+def test_one_fix_and_then_sleep_is_compliant_and_no_defence(play: Play, definition: str) -> None:
+    """Compliance says whether fixes follow the order, never whether there are enough of them."""
+    order = parse_order("D>E>S>H>U")
+    fixed = np.zeros(64, dtype=np.bool_)
+
+    def lazy(_step: int, masks: NDArray[np.uint32], _draws: object) -> NDArray[np.int64]:
+        actions = np.full(len(masks), SLEEP)
+        for env, mask in enumerate(masks):
+            hosts = hosts_of(int(mask), footholds=False)
+            if hosts and not fixed[env]:
+                actions[env] = RESTORE + hosts[0]
+                fixed[env] = True
+        return actions
+
+    episodes = Shaper(WORKFLOW, order, definition=definition).shape(play(lazy)).episodes
+    assert episodes.compliance.tolist() == [1.0] * 64
+    assert episodes.env_return.mean() < -500
+
+
 def test_chance_counted_by_hand(tiny: WorkflowModel, make_rollout: Play) -> None:
     """Hosts a0, b0, c0 (foothold), c1; one fix each. First b0 and c1, then only c1 compromised."""
     rollout = make_rollout([[2], [4]], [[2 | 8], [8]], ended_session=True, ends=[[False], [True]])
