@@ -112,6 +112,12 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     return compare
 
 
+@pytest.fixture
+def forkable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget that another test loaded torch: no worker of these tests ever uses it."""
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numba import boolean, float32, float64, int8, int16, int64, uint8, uint32, uint64, void
@@ -337,27 +337,27 @@ _SIGNATURES = {
 _compiling = threading.Lock()
 
 
-def _compiled(name: str) -> Any:
-    with _compiling:
-        function = _define(sources_digest())[name]
-        if not function.signatures:
-            with compile_notice():
+def _compiled(*names: str) -> list[Any]:
+    functions = [_define(sources_digest())[name] for name in names]
+    with _compiling, compile_notice():
+        for name, function in zip(names, functions, strict=True):
+            if not function.signatures:
                 function.compile(_SIGNATURES[name])
                 function.disable_compile()
-    return function
+    return functions
 
 
 @cache
 def load_kernel() -> Kernel:
     """The compiled kernel, from the disk cache if its sources have not changed."""
-    return Kernel(*(_compiled(name) for name in Kernel._fields))
+    return Kernel(*_compiled(*Kernel._fields))
 
 
 @cache
 def load_replay() -> Callable[..., int]:
     """(state, action, tape, obs): one step with recorded outcomes, returns the reward in tenths."""
-    replay: Callable[..., int] = _compiled("replay")
-    return replay
+    [replay] = _compiled("replay")
+    return cast("Callable[..., int]", replay)
 
 
 def start_state(red: Red) -> tuple[State, NDArray[np.uint8]]:

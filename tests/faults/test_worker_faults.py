@@ -208,6 +208,7 @@ def test_the_death_of_every_worker_at_once_is_reported(
         collector.close()
 
 
+@pytest.mark.usefixtures("forkable")
 @pytest.mark.parametrize("start_method", ["fork", "spawn"])
 def test_faults_are_reported_whatever_the_start_method(
     build: Callable[..., Any], plan_of: Callable[..., Plan], start_method: str

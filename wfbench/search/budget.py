@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from wfbench.config import RunConfig
 from wfbench.contract import Cadence
 
-_CAUTION = 1.5
+_CAUTION = 2.5
 """How much longer than the longest so far the next stretch of work is taken to last."""
 
 

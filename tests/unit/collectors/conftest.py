@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,9 +12,8 @@ from wfbench.contract import EnvRef, Plan
 
 
 @pytest.fixture(autouse=True)
-def forkable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget that another test loaded torch: no worker of these tests ever uses it."""
-    monkeypatch.delitem(sys.modules, "torch", raising=False)
+def every_test_may_fork(forkable: None) -> None:
+    """These tests use every start method."""
 
 
 @pytest.fixture
