@@ -194,6 +194,11 @@ def _reap_after(parent: int) -> None:
     until = monotonic() + _ORPHAN_GRACE
     while os.getppid() == parent and monotonic() < until:
         sleep(0.02)
-    from .segments import reap_stale_segments
+    from .segments import reap_stale_segments, segment_dir
 
     reap_stale_segments()
+    if os.getppid() != parent:
+        # A forked nursery maps its collector's segments, which holds their lock for as long as it
+        # lives; but their owner is dead.
+        for path in segment_dir().glob(f"wfbench_{parent}_*"):
+            path.unlink(missing_ok=True)
