@@ -15,6 +15,8 @@ from typing import Any
 import psutil
 import pytest
 
+from wfbench.bench.saved import load_session
+
 SMOKE = ("bench", "--smoke", "--env", "synthetic-batch:episode_length=7")
 
 PLUGIN = """
@@ -38,6 +40,13 @@ def wfbench_collectors():
         )
     ]
 """
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where `results/runs` is made."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture
@@ -167,6 +176,24 @@ def test_misuse_is_one_line_and_exit_code_2(
     assert done.stdout == ""
 
 
+def test_what_is_measured_is_kept(wfbench: Any, folder: Path) -> None:
+    args = (*SMOKE, "--collector", "vector", "--n-envs", "2", "--name", "one")
+    done = wfbench(*args, "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["run"] == "results/runs/one"
+    saved = load_session(folder / "results" / "runs" / "one")
+    assert json.loads(json.dumps(saved.as_data())) == {
+        name: answer[name] for name in ("cases", "settings", "samples")
+    }
+    again = wfbench(*args)
+    assert again.returncode == 2
+    assert "results/runs/one already exists; choose another --name" in again.stderr
+    resumed = wfbench("run", "--resume", "one")
+    assert resumed.returncode == 2
+    assert "what `wfbench bench` measured, which is no search and is not resumed" in resumed.stderr
+
+
 def test_workers_go_to_every_collector_that_has_them(wfbench: Any) -> None:
     done = wfbench(
         *(*SMOKE, "--collector", "shm", "--collector", "vector"),
@@ -197,7 +224,7 @@ def test_progress_is_live_on_a_terminal(clean_environ: dict[str, str]) -> None:
     assert b"\x1b[" in seen
 
 
-def test_ctrl_c_ends_everything(clean_environ: dict[str, str]) -> None:
+def test_ctrl_c_ends_everything(clean_environ: dict[str, str], folder: Path) -> None:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "wfbench", "bench", "--seconds", "60"),
@@ -221,3 +248,5 @@ def test_ctrl_c_ends_everything(clean_environ: dict[str, str]) -> None:
     assert "Traceback" not in errors
     _, alive = psutil.wait_procs(family, timeout=10)
     assert alive == []
+    [run] = (folder / "results" / "runs").iterdir()
+    assert load_session(run).samples == ()

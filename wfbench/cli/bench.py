@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from wfbench.bench.cases import select_cases
-from wfbench.bench.model import POLICIES, Session, Settings
+from wfbench.bench.model import POLICIES, Sample, Session, Settings
 from wfbench.bench.runner import run_session
+from wfbench.bench.saved import SessionWriter
 from wfbench.bench.summary import equal_work, summarise
 from wfbench.cli.session import JsonFlag, session, wants_json
 from wfbench.contract import UsageError
-from wfbench.report.bench import BenchProgress, show_session
+from wfbench.report.bench import BenchProgress, show_saved, show_session
 from wfbench.report.console import print_json
 from wfbench.selection import ALL, parse_options
+from wfbench.store.places import DEFAULT
 
 TRIAL_FAILED = 3
 
@@ -62,12 +66,19 @@ def bench(
     smoke: Annotated[
         bool, typer.Option("--smoke", help="Two very short rounds: does it work at all?")
     ] = False,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where run directories are made.")
+    ] = DEFAULT,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What the run is called; default: the time.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Measure how fast collectors are on an environment.
 
     Every sample comes from a fresh process and every round measures each case once, in changing
-    order. Ends with 3 if a sample failed or if synchronous collectors did not collect the same.
+    order; what is measured is kept in a run directory, sample by sample. Ends with 3 if a sample
+    failed or if synchronous collectors did not collect the same.
     """
     cases = select_cases(
         session(ctx).host(),
@@ -79,12 +90,21 @@ def bench(
         workers=workers,
     )
     settings = _settings(rounds=rounds, seconds=seconds, steps=steps, seed=seed, smoke=smoke)
-    with BenchProgress(cases, settings) as progress:
-        measured = run_session(cases, settings, progress.took)
+    with (
+        SessionWriter(out, name, cases, settings, sys.argv[1:]) as writer,
+        BenchProgress(cases, settings) as progress,
+    ):
+
+        def took(sample: Sample) -> None:
+            writer.record(sample)
+            progress.took(sample)
+
+        measured = run_session(cases, settings, took)
     if wants_json(ctx, flag=json):
-        print_json("bench/1", _as_data(measured))
+        print_json("bench/1", {"run": str(writer.path), **_as_data(measured)})
     else:
         show_session(measured)
+        show_saved(writer.path)
     if not _all_well(measured):
         raise typer.Exit(TRIAL_FAILED)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -88,6 +89,11 @@ def show_session(session: Session) -> None:
     out.print(table)
     for line in (*_remarks(summaries), *map(_work_line, equal_work(session))):
         out.print(line, soft_wrap=True)
+
+
+def show_saved(path: Path) -> None:
+    """Where the samples are kept."""
+    console().print(f"samples are in {path}", soft_wrap=True)
 
 
 def _row(summary: CaseSummary) -> tuple[str, ...]:

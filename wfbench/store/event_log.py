@@ -62,9 +62,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-def read_events(path: Path) -> list[Values]:
+def read_events(path: Path, schema: str = SCHEMA) -> list[Values]:
     """Every whole event of the file; a last line that was torn by a crash is left out."""
-    return [event for event, _ in _lines(path)]
+    return [event for event, _ in _lines(path, schema)]
 
 
 def keep_until(path: Path, last: str) -> list[Values]:
@@ -78,7 +78,7 @@ def keep_until(path: Path, last: str) -> list[Values]:
     return [event for event, _ in kept]
 
 
-def _lines(path: Path) -> list[tuple[Values, int]]:
+def _lines(path: Path, schema: str = SCHEMA) -> list[tuple[Values, int]]:
     """Events with the offset at which each one's line ends."""
     try:
         data = path.read_bytes()
@@ -99,8 +99,10 @@ def _lines(path: Path) -> list[tuple[Values, int]]:
             if number == len(lines) - 1:
                 break
             raise UsageError(f"{path}, line {number} is not JSON: {error}") from error
+        if not isinstance(event, dict):
+            raise UsageError(f"{path}, line {number} is not a JSON object")
         found.append((event, end))
-    if found and found[0][0].get("schema") != SCHEMA:
-        schema = found[0][0].get("schema")
-        raise UsageError(f"{path} has schema {schema!r}, not {SCHEMA!r}")
+    if found and found[0][0].get("schema") != schema:
+        named = found[0][0].get("schema")
+        raise UsageError(f"{path} has schema {named!r}, not {schema!r}")
     return found

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from wfbench.contract import UsageError
 
 DEFAULT = Path("results") / "runs"
 MATRIX_FILE = "matrix.json"
+SEARCH_CONFIG = "run-config/1"
+BENCH_CONFIG = "bench-config/1"
+RunKind = Literal["search", "matrix", "bench"]
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -34,3 +39,24 @@ def find_run(out: Path, run: str) -> Path:
     there = sorted(p.name for p in out.iterdir() if p.is_dir()) if out.is_dir() else []
     known = f"the latest are {', '.join(there[-5:])}" if there else "there are none"
     raise UsageError(f"there is no run {run!r} in {out}; {known}")
+
+
+def run_kind(path: Path) -> RunKind:
+    """What a run directory holds: a search, a matrix of searches, or measured throughput."""
+    if (path / MATRIX_FILE).exists():
+        return "matrix"
+    file = path / "config.json"
+    if not file.exists():
+        raise UsageError(f"{path} is not a run: it has no config.json")
+    try:
+        values = json.loads(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError(f"{file} is not JSON: {error}") from error
+    schema = values.get("schema") if isinstance(values, dict) else None
+    if schema == f"wfbench/{BENCH_CONFIG}":
+        return "bench"
+    if schema == f"wfbench/{SEARCH_CONFIG}":
+        return "search"
+    raise UsageError(f"{file} has schema {schema!r}, which this version does not know")

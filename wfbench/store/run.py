@@ -14,10 +14,10 @@ from .event_log import EventLog, Values, keep_until, read_events
 from .files import TORN, read_json, write_json, writing
 from .lock import RunLock
 from .machine import fingerprint
+from .places import SEARCH_CONFIG, run_kind
 from .policy_file import StoredPolicy, read_policy, write_policy
 from .table import Table
 
-CONFIG_SCHEMA = "run-config/1"
 _DONE = "workflow-finished"
 
 
@@ -53,7 +53,7 @@ class RunStore:
         lock = RunLock(path)
         try:
             write_json(path / "machine.json", "machine/1", fingerprint())
-            write_json(path / "config.json", CONFIG_SCHEMA, config)
+            write_json(path / "config.json", SEARCH_CONFIG, config)
             store = cls(path, lock, config)
             store._begin()
         except BaseException:
@@ -137,9 +137,12 @@ class RunStore:
 
 def read_config(path: Path) -> dict[str, Any]:
     """The configuration a run was started with."""
-    if not (path / "config.json").exists():
-        raise UsageError(f"{path} is not a run: it has no config.json")
-    return read_json(path / "config.json", CONFIG_SCHEMA)
+    if run_kind(path) == "bench":
+        raise UsageError(
+            f"{path} holds what `wfbench bench` measured, which is no search and is not resumed; "
+            "a search is started with `wfbench run`"
+        )
+    return read_json(path / "config.json", SEARCH_CONFIG)
 
 
 def _row(event: Values) -> Values:
