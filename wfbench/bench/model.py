@@ -84,6 +84,15 @@ class Measurement:
     batched: bool
     notes: tuple[str, ...] = ()
     """What the collector warned about."""
+    voluntary_switches: int | None = None
+    """How often a thread of the process tree gave its core up during the window, to wait; None
+    where the system does not tell, as in all of the following."""
+    involuntary_switches: int | None = None
+    """How often one was made to give its core up, because another wanted it."""
+    foreign_cpu: float | None = None
+    """CPU seconds that everything else on the machine used during the window."""
+    load: float | None = None
+    """The system's load average over the last minute when the window began."""
 
 
 @dataclass(frozen=True)

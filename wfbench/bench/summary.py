@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .model import PHASES, Measurement, Sample, Session
-from .statistics import Estimate, mean_estimate, ratio_estimate
+from .statistics import Estimate, mean_estimate, outliers, ratio_estimate
+
+BUSY = 0.1
+"""Cores that other processes keep busy from which a measurement is disturbed by them."""
+
+_TICKS = 0.02
+"""CPU seconds by which the system's coarse clock may be off in one sample."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,8 @@ class CaseSummary:
     transition_hash: str | None
     """Of the first round."""
     notes: tuple[str, ...]
+    outliers: tuple[int, ...] = ()
+    """Rounds whose rate is far from the others'; they are part of every figure."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,15 @@ class Figures:
     shut_down: float
     lag_mean: float
     lag_max: int
+    switches: float | None = None
+    """Context switches of the whole process tree per step of all environments."""
+    foreign_cores: float | None = None
+    """Cores that other processes kept busy meanwhile, less what the system's clock may be off."""
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether others used so much of the machine that the figures suffer from it."""
+        return self.foreign_cores is not None and self.foreign_cores > BUSY
 
 
 @dataclass(frozen=True)
@@ -118,6 +135,7 @@ def _summary(session: Session, index: int) -> CaseSummary:
         ratio=_ratio(session, index, clean),
         transition_hash=hashes[min(hashes)] if hashes else None,
         notes=tuple(dict.fromkeys(note for m in measured for note in m.notes)),
+        outliers=_outliers(clean),
     )
 
 
@@ -138,7 +156,32 @@ def _figures(clean: Sequence[Sample]) -> Figures:
         shut_down=mean(lambda m: m.shut_down),
         lag_mean=mean(lambda m: m.lag_mean),
         lag_max=max(m.lag_max for m in taken),
+        switches=_switches(taken),
+        foreign_cores=_foreign(taken),
     )
+
+
+def _outliers(clean: Sequence[Sample]) -> tuple[int, ...]:
+    if not clean:
+        return ()
+    return tuple(clean[index].round for index in outliers([sample.rate for sample in clean]))
+
+
+def _switches(taken: Sequence[Measurement]) -> float | None:
+    known = [
+        (m.voluntary_switches + m.involuntary_switches, m.vector_steps)
+        for m in taken
+        if m.voluntary_switches is not None and m.involuntary_switches is not None
+    ]
+    return sum(n for n, _ in known) / sum(steps for _, steps in known) if known else None
+
+
+def _foreign(taken: Sequence[Measurement]) -> float | None:
+    known = [(m.foreign_cpu, m.wall) for m in taken if m.foreign_cpu is not None]
+    if not known:
+        return None
+    seconds = sum(cpu for cpu, _ in known) - _TICKS * len(known)
+    return max(0.0, seconds) / sum(wall for _, wall in known)
 
 
 def _ratio(session: Session, index: int, clean: Sequence[Sample]) -> Estimate | None:

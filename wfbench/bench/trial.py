@@ -81,13 +81,12 @@ def _measure_open(order: Order, collector: Collector, notes: _Notes) -> Measurem
     warm = perf_counter_ns()
     proof = first.transition_hash()
     window = _Window()
-    processes = process_tree.tree()
-    cpu = process_tree.cpu_seconds(processes)
+    before = process_tree.snapshot(process_tree.tree())
     started = perf_counter_ns()
     while (now := perf_counter_ns()) - started < order.seconds * 1e9:
         window.add(collector.collect(policy, order.steps))
     wall = (now - started) * 1e-9
-    cpu = process_tree.cpu_seconds(processes) - cpu
+    used = process_tree.used_since(before)
     memory = process_tree.memory_bytes(process_tree.tree())
     closing = perf_counter_ns()
     collector.close()
@@ -95,7 +94,7 @@ def _measure_open(order: Order, collector: Collector, notes: _Notes) -> Measurem
         start_up=(opened - began) * 1e-9,
         warm_up=(warm - opened) * 1e-9,
         wall=wall,
-        cpu=cpu,
+        cpu=used.cpu,
         shut_down=(perf_counter_ns() - closing) * 1e-9,
         memory=memory,
         phases=window.phases_of(wall),
@@ -103,6 +102,10 @@ def _measure_open(order: Order, collector: Collector, notes: _Notes) -> Measurem
         transition_hash=proof,
         batched=info.batched,
         notes=tuple(notes.lines),
+        voluntary_switches=used.voluntary_switches,
+        involuntary_switches=used.involuntary_switches,
+        foreign_cpu=used.foreign_cpu,
+        load=before.load,
         **window.totals(),
     )
 

@@ -141,8 +141,31 @@ def _remarks(summaries: Sequence[CaseSummary]) -> list[str]:
                 f"policy lag: {name}: {figures.lag_mean:.2f} updates on average, "
                 f"{figures.lag_max} at most"
             )
+        lines += [_far_line(name, summary)] if summary.outliers else []
     notes = dict.fromkeys(note for summary in summaries for note in summary.notes)
+    lines += _disturbed_lines(summaries)
     return lines + [f"note: {note}" for note in notes]
+
+
+def _far_line(name: str, summary: CaseSummary) -> str:
+    rounds = ", ".join(str(number + 1) for number in summary.outliers)
+    return f"far from the other samples: {name}: round {rounds}; it is part of the means"
+
+
+def _disturbed_lines(summaries: Sequence[CaseSummary]) -> list[str]:
+    cores = {
+        f"{s.label}, {s.n_envs} envs": s.figures.foreign_cores or 0.0
+        for s in summaries
+        if s.figures is not None and s.figures.disturbed
+    }
+    if not cores:
+        return []
+    worst = max(cores, key=lambda name: cores[name])
+    line = (
+        f"busy machine: while {len(cores)} of {len(summaries)} cases were measured, other programs "
+        f"used up to {cores[worst]:.1f} cores ({worst}); stop them, or measure more rounds"
+    )
+    return [line]
 
 
 def _work_line(work: EqualWork) -> str:

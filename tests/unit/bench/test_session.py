@@ -119,6 +119,29 @@ def test_a_case_without_a_clean_sample_has_no_figures():
     assert only.failures == ("no",)
 
 
+def test_a_sample_far_from_the_others_is_told_and_stays_in_the_mean():
+    samples = [sample(0, number, wall=2.0 + 0.01 * number) for number in range(5)]
+    samples[3] = sample(0, 3, wall=20.0)
+    [only] = summarise(session([case("a")], samples))
+    assert only.outliers == (3,)
+    assert only.figures.rate.value == pytest.approx(sum(s.rate for s in samples) / 5)
+
+
+def test_what_others_used_is_told_when_it_is_more_than_the_clock_may_be_off():
+    calm = [sample(0, number, foreign_cpu=0.03, voluntary_switches=20) for number in range(3)]
+    [only] = summarise(session([case("a")], calm))
+    assert not only.figures.disturbed
+    assert only.figures.switches is None
+    busy = [
+        sample(0, number, foreign_cpu=1.02, voluntary_switches=20, involuntary_switches=5)
+        for number in range(3)
+    ]
+    [only] = summarise(session([case("a")], busy))
+    assert only.figures.disturbed
+    assert only.figures.foreign_cores == pytest.approx(0.5)
+    assert only.figures.switches == pytest.approx(2.5)
+
+
 def test_unequal_work_is_found_in_any_round():
     cases = [case("a"), case("b"), case("c", deterministic=False), case("d", n_envs=9)]
     samples = [
@@ -150,6 +173,10 @@ def test_a_real_session_is_whole_and_can_be_written_as_json():
         assert found.transitions == found.vector_steps * 3
         assert found.memory > 2**20
         assert found.cpu > 0
+        assert found.voluntary_switches >= 0
+        assert found.involuntary_switches >= 0
+        assert found.foreign_cpu >= 0
+        assert found.load >= 0
     assert all(work.equal for work in equal_work(measured))
     notes = {one.case: one.measurement.notes for one in told}
     assert notes[0] == ()
@@ -195,6 +222,36 @@ def _burn(seconds: float) -> None:
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
+
+
+def _burn_for_ever(ready):
+    ready.set()
+    while True:
+        pass
+
+
+def test_what_a_stranger_uses_is_foreign_and_what_a_child_uses_is_not():
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    child = context.Process(target=_burn_for_ever, args=(ready,))
+    child.start()
+    try:
+        assert ready.wait(60)
+        me, other = psutil.Process(), psutil.Process(child.pid)
+        without, whole = process_tree.snapshot([me]), process_tree.snapshot([me, other])
+        start = time.perf_counter()
+        while process_tree.cpu_seconds([me, other]) - whole.cpu < 0.3:
+            assert time.perf_counter() - start < 60
+            time.sleep(0.02)
+        ours, stranger = process_tree.used_since(whole), process_tree.used_since(without)
+        assert ours.cpu >= 0.3
+        assert stranger.cpu < 0.2
+        assert stranger.foreign_cpu - ours.foreign_cpu > 0.1
+        assert ours.voluntary_switches >= 5
+        assert whole.switches[0] > without.switches[0]
+    finally:
+        child.kill()
+        child.join()
 
 
 def test_cpu_time_of_children_is_counted_exactly():
