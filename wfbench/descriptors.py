@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wfbench.contract import (
     API_FLOOR,
     API_VERSION,
     Cadence,
+    ClaimSpec,
+    CollectorSpec,
     EnvSpec,
     FactorySpec,
     HealthCheckSpec,
@@ -82,6 +84,17 @@ def _check_kind(where: str, spec: Any) -> None:
         _options(where, spec)
     if isinstance(spec, EnvSpec):
         _check_env(where, spec)
+    if isinstance(spec, CollectorSpec):
+        _check_cannot(where, spec)
+
+
+def _check_claim(where: str, spec: ClaimSpec) -> None:
+    for name in ("documented", "conditions"):
+        text = getattr(spec, name)
+        if not isinstance(text, str) or not text.strip() or "\n" in text:
+            raise DescriptorError(f"{where}: {name} must be one line")
+    if not isinstance(spec.number, int):
+        raise DescriptorError(f"{where}: number {spec.number!r} is not an int")
 
 
 def _check_env(where: str, spec: EnvSpec) -> None:
@@ -94,6 +107,14 @@ def _check_env(where: str, spec: EnvSpec) -> None:
         for path in (reference.policy, reference.batched):
             if path is not None and not _IMPORT_PATH.fullmatch(path):
                 raise DescriptorError(f"{where}: {path!r} is not 'package.module:name'")
+
+
+def _check_cannot(where: str, spec: CollectorSpec) -> None:
+    if not isinstance(spec.cannot, Mapping):
+        raise DescriptorError(f"{where}: cannot is {spec.cannot!r}, not a mapping")
+    for slug, why in spec.cannot.items():
+        if not isinstance(why, str) or not why.strip() or "\n" in why:
+            raise DescriptorError(f"{where}: why it cannot keep {slug!r} must be one line")
 
 
 def _options(where: str, spec: FactorySpec) -> tuple[Option, ...]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from wfbench.contract import CollectorSpec, UsageError
+from wfbench.contract import CollectorSpec, PluginError, UsageError
 from wfbench.testing import CollectorConformance, check_collector
 from wfbench_collectors.options import ShmOptions
 
@@ -298,6 +299,33 @@ def test_what_a_collector_does_not_declare_does_not_apply(bad):
     [promise] = check_collector(bad("StaleRows"), only=["killed"])
     assert promise.kept is None
     assert promise.detail == "it does not declare workers"
+
+
+def test_a_declared_exception_is_tested_and_excused(bad):
+    declared = replace(bad("StaleRows"), cannot={"same-transitions": "it is slow to notice"})
+    [promise] = check_collector(declared, only=["same-transitions"])
+    assert (promise.kept, promise.broken, promise.stale) == (False, False, False)
+    assert promise.excuse == "it is slow to notice"
+    assert "obs of rollout 1" in promise.detail
+
+
+def test_an_excuse_survives_a_subject_that_hangs(bad):
+    declared = replace(bad("HangsInClose"), cannot={"close-in-any-state": "it never ends"})
+    [promise] = check_collector(declared, only=["close-in-any-state"], limit=4.0)
+    assert (promise.kept, promise.broken) == (False, False)
+    assert "hung" in promise.detail
+
+
+def test_a_declared_exception_that_is_kept_is_reported(bad):
+    declared = replace(bad("StaleRows"), cannot={"own-seeds": "it has only one"})
+    [promise] = check_collector(declared, only=["own-seeds"])
+    assert (promise.kept, promise.broken, promise.stale) == (True, False, True)
+
+
+def test_a_declared_exception_must_be_a_promise(bad):
+    declared = replace(bad("StaleRows"), cannot={"speed": "it is slow"})
+    with pytest.raises(PluginError, match="cannot keep 'speed', but there is no such promise"):
+        check_collector(declared, only=["own-seeds"])
 
 
 def test_a_collector_by_name_and_its_options():

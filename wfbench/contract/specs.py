@@ -8,7 +8,7 @@ arguments; a trainer's with a `TrainerSetup` before them, a searcher's with a `S
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 API_VERSION = 1
@@ -88,6 +88,9 @@ class CollectorSpec(FactorySpec):
     """
 
     kind: ClassVar[str] = "collector"
+
+    cannot: Mapping[str, str] = field(default_factory=dict)
+    """Promises of the conformance kit, by slug, that it is known not to keep, and why."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from wfbench.options import declared_options
 from wfbench.plugins import Offer
 from wfbench.report.console import console, plain_table
 
+_EXTRAS = ("batched", "suffix", "documented", "conditions", "source", "measure", "app")
+"""What descriptors of some kinds have."""
+
 
 def show_inventory(rows: Sequence[Row]) -> None:
     """What `wfbench plugins list` prints: a table, then the cause of each that is not usable."""
@@ -36,11 +39,13 @@ def show_offer(offer: Offer) -> None:
     if isinstance(spec, FactorySpec):
         facts["factory"] = spec.factory
         facts["capabilities"] = ", ".join(sorted(spec.capabilities)) or "none"
-    for extra in ("batched", "suffix", "documented", "conditions", "measure", "app"):
+    for extra in _EXTRAS:
         if getattr(spec, extra, None) is not None:
             facts[extra] = getattr(spec, extra)
     for name, value in facts.items():
         out.print(f"  {name:<13} {value}", soft_wrap=True)
+    for slug, why in getattr(spec, "cannot", {}).items():
+        out.print(f"  declared: cannot keep {slug}: {why}", soft_wrap=True)
     if isinstance(spec, FactorySpec):
         _show_options(spec)
 
@@ -58,9 +63,11 @@ def offer_json(offer: Offer) -> dict[str, object]:
         "version": source.version,
         "file": source.file,
     }
-    for extra in ("factory", "batched", "suffix", "documented", "conditions", "measure", "app"):
+    for extra in ("factory", *_EXTRAS):
         if hasattr(spec, extra):
             shown[extra] = getattr(spec, extra)
+    if hasattr(spec, "cannot"):
+        shown["cannot"] = dict(spec.cannot)
     if isinstance(spec, FactorySpec):
         shown["capabilities"] = sorted(spec.capabilities)
         shown["positional"] = spec.positional

@@ -24,7 +24,8 @@ def check_collector(
 
     Each check runs in another process under a deadline of its own, `limit` seconds at most: a
     collector that misses it hangs. A promise that does not apply, because the
-    collector does not declare a capability or an option, is listed with `kept=None`.
+    collector does not declare a capability or an option, is listed with `kept=None`. One that it
+    declares that it cannot keep is put to the test all the same, and has an `excuse`.
     """
     unknown = set(only) - set(COLLECTOR.checks)
     if unknown:
@@ -50,13 +51,16 @@ class CollectorConformance:
         class TestFastpath(CollectorConformance):
             collector = "fastpath"
 
-    Each promise becomes one test; a promise that does not apply to the collector is skipped.
+    Each promise becomes one test; a promise that does not apply to the collector is skipped, one
+    that it declares that it cannot keep is expected to fail.
     """
 
     collector: ClassVar[str | CollectorSpec]
     """The name under which it is installed, or its descriptor."""
     options: ClassVar[Mapping[str, Any]] = {}
     """Options to build it with."""
+    patience: ClassVar[float | None] = None
+    """Seconds after which a collector counts as hung; None: as long as each check allows."""
 
     _judge: ClassVar[Judge]
 
@@ -77,11 +81,15 @@ class CollectorConformance:
             metafunc.parametrize("promise_slug", list(COLLECTOR.checks))
 
     def test_promise(self, promise_slug: str) -> None:
-        """The collector keeps the promise."""
+        """The collector keeps the promise, or declares truly that it cannot."""
         import pytest
 
-        promise = self._judge.judge(COLLECTOR.checks[promise_slug])
+        promise = self._judge.judge(COLLECTOR.checks[promise_slug], self.patience)
         if promise.kept is None:
             pytest.skip(promise.detail)
-        if not promise.kept:
+        if promise.broken:
             pytest.fail(f"broken promise: {promise.name}\n{promise.detail}", pytrace=False)
+        if promise.stale:
+            pytest.fail(f"kept, but declared in `cannot`: {promise.name}", pytrace=False)
+        if promise.excuse:
+            pytest.xfail(f"{promise.excuse}: {promise.detail}")

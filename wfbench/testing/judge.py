@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import traceback
 
-from wfbench.contract import CollectorSpec, WfbenchError
+from wfbench.contract import CollectorSpec, PluginError, WfbenchError
 from wfbench.isolated import inside
 from wfbench.options import resolve_options
 from wfbench.plugins import PluginHost, PluginSettings, load_plugins
@@ -26,10 +26,11 @@ def main(descriptor: str) -> None:
         host = load_plugins(PluginSettings())
         spec = _spec(host, case)
         resolve_options(spec, case.options)
+        _refuse_unknown(spec)
     except WfbenchError as error:
         connection.send(error)
         return
-    connection.send(None)
+    connection.send(dict(spec.cannot))
     while True:
         try:
             slug = connection.recv()
@@ -58,6 +59,15 @@ def judge(check: Check, ground: Ground) -> Promise:
     finally:
         shutil.rmtree(ground.scratch, ignore_errors=True)
     return Promise(check.name, kept=True)
+
+
+def _refuse_unknown(spec: CollectorSpec) -> None:
+    unknown = sorted(set(spec.cannot) - set(COLLECTOR.checks))
+    if unknown:
+        raise PluginError(
+            f"collector {spec.name!r} declares that it cannot keep {unknown[0]!r}, "
+            "but there is no such promise"
+        )
 
 
 def _spec(host: PluginHost, case: Case) -> CollectorSpec:

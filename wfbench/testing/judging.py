@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wfbench.contract import CollectorSpec, PluginError, WfbenchError
@@ -30,19 +30,21 @@ class Judge:
     def __init__(self, case: Case) -> None:
         self._case = case
         self._process: Isolated | None = None
+        self._cannot: Mapping[str, str] = {}
 
     def start(self) -> Isolated:
         """The judging process, started unless it runs; raises what keeps it from judging."""
         if self._process is None:
             self._process = Isolated("wfbench.testing.judge")
             try:
-                refusal = self._process.ask(self._case, _START)
+                answer = self._process.ask(self._case, _START)
             except IsolationError as error:
                 self.close()
                 raise PluginError(f"the conformance kit could not start: {error}") from error
-            if isinstance(refusal, WfbenchError):
+            if isinstance(answer, WfbenchError):
                 self.close()
-                raise refusal
+                raise answer
+            self._cannot = answer
         return self._process
 
     def judge(self, check: Check, limit: float | None = None) -> Promise:
@@ -52,8 +54,8 @@ class Judge:
             promise: Promise = process.ask(check.slug, min(check.limit, limit or check.limit))
         except IsolationError as error:
             self.close()
-            return Promise(check.name, kept=False, detail=str(error))
-        return promise
+            promise = Promise(check.name, kept=False, detail=str(error))
+        return replace(promise, slug=check.slug, excuse=self._cannot.get(check.slug, ""))
 
     def close(self) -> None:
         """End the judging process and everything it started."""

@@ -35,7 +35,8 @@ def check_plugin(
 ) -> None:
     """Put a plugin to every promise of the contract and tell which it keeps.
 
-    Ends with 0 if every promise is kept and with 6 if one is broken.
+    Ends with 0 if every promise is kept or declared as one that it cannot keep, and with 6 if one
+    is broken.
     """
     as_json = wants_json(ctx, flag=json)
     host = session(ctx).host(quiet=True)
@@ -50,7 +51,7 @@ def check_plugin(
         rows += _checked(offer, options, as_json=as_json)
     if as_json:
         print_json("plugins-check/1", {"promises": rows})
-    broken = sum(row["kept"] is False for row in rows)
+    broken = sum(row["broken"] for row in rows)
     if broken:
         fail(f"{name} breaks {broken} of {len(rows)} promises")
         raise typer.Exit(PluginError.exit_code)
@@ -63,4 +64,15 @@ def _checked(offer: Offer, options: Any, *, as_json: bool) -> list[dict[str, Any
     if not as_json:
         show_verdict(spec, promises)
     subject = {"kind": spec.kind, "name": spec.name}
-    return [{**subject, "promise": p.name, "kept": p.kept, "detail": p.detail} for p in promises]
+    return [
+        {
+            **subject,
+            "promise": promise.name,
+            "kept": promise.kept,
+            "detail": promise.detail,
+            "slug": promise.slug,
+            "cannot": promise.excuse,
+            "broken": promise.broken,
+        }
+        for promise in promises
+    ]
