@@ -1,0 +1,1 @@
+"""gymnasium's vector environments as collectors, and any registered environment."""
