@@ -1,0 +1,290 @@
+"""Curves, timelines and spreads: things along a horizontal axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from wfbench.report.document import Curves, Panel, Spread, Table, Timeline
+from wfbench.report.written import written
+
+from .axes import Scale, linear, logarithmic, tick_label
+from .svg import EM, drawing, line, path, tag, text, width_of
+
+_TOP, _BOTTOM, _LEFT, _RIGHT = 10.0, 44.0, 54.0, 12.0
+_COLOURS = 8
+_PANEL = 190.0
+_WHISKERS = 12
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a series with its interval."""
+
+    x: float
+    y: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The axes of a chart."""
+
+    x: Scale
+    y: Scale
+    width: float
+
+    def grid(self, y_title: str, x_title: str = "", raised: float = 0.0) -> Iterator[Markup]:
+        """Lines and numbers; without a title the horizontal axis is another chart's."""
+        wanted = 7 if self.width > 500 else 4
+        for tick in self.y.ticks(5):
+            at = self.y(tick)
+            yield line(self.x.start, at, self.x.end, at, "zero" if tick == 0 else "grid")
+            yield text(self.x.start - 6, at + 4, tick_label(tick), anchor="end", kind="tick")
+        yield text(0, self.y.end - 8 - raised, y_title, kind="axis", limit=self.width)
+        if x_title:
+            for tick in self.x.ticks(wanted):
+                at, label = self.x(tick), tick_label(tick)
+                yield line(at, self.y.start, at, self.y.start + 4, "zero")
+                yield text(at, self.y.start + EM + 6, label, anchor="middle", kind="tick")
+            middle = (self.x.start + self.x.end) / 2
+            yield text(middle, self.y.start + 2 * EM + 12, x_title, anchor="middle", kind="axis")
+
+
+def curves(table: Table, picture: Curves, width: float, label: str) -> Markup:
+    """One line per series, in a colour and a dash of its own, with a legend."""
+    series = _series(table, picture)
+    legend, top = _legend(list(series), width) if len(series) > 1 else ([], 0.0)
+    height = 0.5 * width + 60 if width < 500 else 300
+    points = [point for one in series.values() for point in one]
+    ends = [e for p in points for e in (p.y, p.low, p.high) if e is not None]
+    y_from, y_to = top + height - _BOTTOM, top + _TOP + 16
+    if picture.log:
+        x = logarithmic([p.x for p in points], _LEFT, width - _RIGHT)
+        y = logarithmic(ends, y_from, y_to)
+    else:
+        x = linear([p.x for p in points], _LEFT, width - _RIGHT, wanted=7)
+        x = (
+            Scale(min(p.x for p in points), max(p.x for p in points), x.start, x.end)
+            if _spans(points)
+            else x
+        )
+        y = linear(ends, y_from, y_to, zero=picture.from_zero)
+    frame = Frame(x, y, width)
+    note = ", logarithmic" if picture.log else ""
+    y_title, x_title = table.column(picture.y).title, table.column(picture.x).title
+    parts = [*legend, *frame.grid(y_title + note, x_title + note)]
+    for place, (name, one) in enumerate(series.items()):
+        parts += _band(frame, one, place)
+        kind = f"curve s{place % _COLOURS}"
+        parts.append(path([(x(p.x), y(p.y)) for p in one], kind, hint=name))
+        for point in one if len(one) <= 40 else ():
+            hint = f"{name}: {_told(table, picture.x, point.x)}, {_told(table, picture.y, point.y)}"
+            mark = tag("title", hint)
+            parts.append(
+                tag(
+                    "circle",
+                    mark,
+                    cx=x(point.x),
+                    cy=y(point.y),
+                    r=3.5,
+                    class_=f"c{place % _COLOURS}",
+                )
+            )
+    return drawing(width, top + height, label, parts)
+
+
+def timeline(table: Table, picture: Timeline, width: float, label: str) -> Markup:
+    """Panels one below the other, the series side by side as they happened."""
+    xs = [x for x in table.numbers(picture.x) if x is not None]
+    x = linear([0.0, *xs], _LEFT, width - _RIGHT, zero=True, wanted=7)
+    x = Scale(0.0, max(xs, default=1.0), x.start, x.end)
+    kinds = [(picture.reached, "curve reached"), (picture.missed, "curve missed")]
+    parts, begin = _key([*kinds, ("best so far", "curve best")], width)
+    bottom = 0.0
+    for number, panel in enumerate(picture.panels):
+        top = begin + 44.0 + number * (_PANEL + 56)
+        bottom = top + _PANEL
+        last = number == len(picture.panels) - 1
+        parts += _panel(table, picture, panel, (x, top, bottom), width, last=last)
+    return drawing(width, bottom + _BOTTOM, label, parts)
+
+
+def _panel(
+    table: Table,
+    picture: Timeline,
+    panel: Panel,
+    where: tuple[Scale, float, float],
+    width: float,
+    *,
+    last: bool,
+) -> Iterator[Markup]:
+    x, top, bottom = where
+    xs, ys = table.numbers(picture.x), table.numbers(panel.y)
+    best = table.numbers(panel.best)
+    known = [value for value in (*ys, *best) if value is not None]
+    floor = _floor(known)
+    low = min(known, default=0.0)
+    y = linear([v for v in known if v >= floor], bottom, top)
+    y = Scale(0.0, 1.0, bottom, top) if panel.unit_scale else y
+    frame = Frame(x, y, width)
+    x_title = table.column(picture.x).title if last else ""
+    yield from frame.grid(table.column(panel.y).title, x_title, raised=20.0)
+    if low < y.low:
+        cut = f"cut off: the lowest is {tick_label(round(low))}"
+        yield text(x.end, bottom - 6, cut, anchor="end", kind="faint")
+    if panel.line is not None:
+        yield line(x.start, y(panel.line), x.end, y(panel.line), "level")
+    series, strong = table.values(picture.series), table.values(picture.strong)
+    label_from = 0.0
+    for name in dict.fromkeys(series):
+        rows = [row for row, one in enumerate(series) if one == name]
+        points = [(x(xs[r] or 0.0), y(ys[r] or 0.0)) for r in rows if ys[r] is not None]
+        if not points:
+            continue
+        begin = x(xs[rows[0] - 1] or 0.0) if rows[0] else x.start
+        yield line(begin, top, begin, bottom, "boundary")
+        kind = "curve reached" if strong[rows[0]] else "curve missed"
+        told = _row_hint(table, rows[-1])
+        yield path(points, kind, hint=told)
+        end = points[-1]
+        mark = tag("title", told)
+        yield tag("circle", mark, cx=end[0], cy=end[1], r=3.5, class_=kind.replace("curve", "end"))
+        if begin >= label_from and x(xs[rows[-1]] or 0.0) - begin > width_of(str(name)) + 4:
+            shown = f"{picture.series} {name}" if not label_from else str(name)
+            yield text(begin + 3, top - 7, shown, kind="faint")
+            label_from = begin + width_of(shown) + 6
+    yield from _best_steps(frame, xs, best)
+
+
+def _best_steps(
+    frame: Frame, xs: Sequence[float | None], best: Sequence[float | None]
+) -> Iterator[Markup]:
+    points: list[tuple[float, float]] = []
+    for at, value in zip(xs, best, strict=True):
+        if at is None or value is None:
+            continue
+        place = frame.x(at), frame.y(value)
+        if points and points[-1][1] != place[1]:
+            points.append((place[0], points[-1][1]))
+        points.append(place)
+    if points:
+        yield path(_corners(points), "curve best", hint="best of the workflows that had ended")
+
+
+def _floor(values: Sequence[float]) -> float:
+    """Below this lie values that would press all others together: how learning began."""
+    if len(values) < 10:
+        return min(values, default=0.0)
+    ranked = sorted(values)
+    low, high = ranked[len(ranked) // 5], ranked[-1]
+    return low - 0.8 * (high - low)
+
+
+def _corners(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Without the points in the middle of a straight stretch."""
+    inner = [
+        point
+        for before, point, after in zip(points, points[1:], points[2:], strict=False)
+        if not before[1] == point[1] == after[1]
+    ]
+    return [points[0], *inner, points[-1]]
+
+
+def spread(table: Table, picture: Spread, width: float, label: str) -> Markup:
+    """Values with their ranges side by side, from the first row on the left."""
+    height = 300.0
+    values = table.numbers(picture.value)
+    lows, highs = table.numbers(picture.low), table.numbers(picture.high)
+    marks = table.numbers(picture.mark)
+    known = [v for v in (*values, *lows, *highs, *marks) if v is not None]
+    x = Scale(0.0, max(1.0, float(len(values))), _LEFT, width - _RIGHT)
+    y = linear(known, height - _BOTTOM, _TOP + 16)
+    frame = Frame(x, y, width)
+    column = table.column(picture.value)
+    parts = list(frame.grid(column.title, "orders, the best on the left"))
+    step = (x.end - x.start) / max(1, len(values))
+    names = table.values(picture.label)
+    for row, value in enumerate(values):
+        if value is None:
+            continue
+        at = x(row + 0.5)
+        low, high, mark = lows[row], highs[row], marks[row]
+        hint = f"{names[row]}: {written(value, column)}"
+        if low is not None and high is not None:
+            hint += f" ({written(low, column)} to {written(high, column)})"
+            kind = "range tried" if mark is not None else "range"
+            thick = max(1.0, 0.6 * step)
+            shape = {"x": at - thick / 2, "y": y(high), "width": thick, "height": y(low) - y(high)}
+            hint += f", measured {written(mark, column)}" if mark is not None else ""
+            parts.append(tag("rect", tag("title", hint), class_=kind, **shape))
+        parts.append(tag("circle", tag("title", hint), cx=at, cy=y(value), r=1.8, class_="c0"))
+        if mark is not None:
+            parts.append(_diamond(at, y(mark), hint))
+    return drawing(width, height, label, parts)
+
+
+def _diamond(x: float, y: float, hint: str) -> Markup:
+    points = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y), (x, y - 5)]
+    return path(points, "diamond", hint=hint)
+
+
+def _series(table: Table, picture: Curves) -> dict[str, list[Point]]:
+    found: dict[str, list[Point]] = {}
+    columns = (picture.x, picture.y, picture.low, picture.high)
+    numbers = [table.numbers(name) for name in columns]
+    for name, x, y, low, high in zip(table.values(picture.series), *numbers, strict=True):
+        if x is not None and y is not None:
+            found.setdefault(str(name), []).append(Point(x, y, low, high))
+    return {name: sorted(points, key=lambda p: p.x) for name, points in found.items()}
+
+
+def _band(frame: Frame, points: Sequence[Point], place: int) -> Iterator[Markup]:
+    """Intervals: whiskers at a few points, a band along many."""
+    edges = [(p.x, p.low, p.high) for p in points if p.low is not None and p.high is not None]
+    if len(edges) <= _WHISKERS:
+        for x, low, high in edges:
+            at = frame.x(x)
+            yield line(at, frame.y(low), at, frame.y(high), f"interval s{place % _COLOURS}")
+    else:
+        outline = [(frame.x(x), frame.y(high)) for x, _, high in edges]
+        outline += [(frame.x(x), frame.y(low)) for x, low, _ in reversed(edges)]
+        yield path(outline, f"band c{place % _COLOURS}")
+
+
+def _spans(points: Sequence[Point]) -> bool:
+    return len({point.x for point in points}) > 1
+
+
+def _told(table: Table, name: str, value: float) -> str:
+    column = table.column(name)
+    shown = int(value) if value.is_integer() and column.digits is None else value
+    return f"{column.title} {written(shown, column)}"
+
+
+def _row_hint(table: Table, row: int) -> str:
+    return ", ".join(
+        f"{column.name} {written(value, column)}"
+        for column, value in zip(table.columns, table.rows[row], strict=True)
+    )
+
+
+def _legend(names: list[str], width: float) -> tuple[list[Markup], float]:
+    return _key([(name, f"curve s{place % _COLOURS}") for place, name in enumerate(names)], width)
+
+
+def _key(entries: Sequence[tuple[str, str]], width: float) -> tuple[list[Markup], float]:
+    """What the lines mean, in as many rows as it takes; and where that ends."""
+    parts: list[Markup] = []
+    x, y = 0.0, 14.0
+    for name, kind in entries:
+        wide = width_of(name) + 44
+        if x and x + wide > width:
+            x, y = 0.0, y + 20
+        parts.append(path([(x, y - 4), (x + 22, y - 4)], kind))
+        parts.append(text(x + 28, y, name, limit=width - x - 28))
+        x += wide
+    return parts, y + 6

@@ -1,0 +1,291 @@
+"""Measured throughput: rates, phases, scaling, memory."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from wfbench.bench.model import PHASES, Session
+from wfbench.bench.saved import Plan, is_finished, load_machine, load_plan, load_session
+from wfbench.bench.summary import CaseSummary, equal_work, summarise
+from wfbench.report.document import (
+    Bars,
+    Check,
+    Column,
+    Curves,
+    Exhibit,
+    Fact,
+    Outcome,
+    Section,
+    Shares,
+)
+from wfbench.report.written import short
+
+from .common import machine_facts, table
+
+_MB = 2**20
+_DECADES = 30.0
+"""Where rates differ by more than this, equal distances show equal ratios."""
+
+
+def bench_section(path: Path) -> Section:
+    """The section of one bench run."""
+    plan, session = load_plan(path), load_session(path)
+    summaries = summarise(session)
+    command = shlex.join(["wfbench", *plan.command]) if plan.command else "wfbench bench"
+    checks = (*map(_case_check, summaries), *_work_checks(session))
+    exhibits = _exhibits(session, summaries, command) if _measured(summaries) else ()
+    return Section(
+        title=f"Throughput {plan.run}",
+        kind="bench",
+        headline=_headline(session, summaries, checks),
+        checks=checks,
+        figures=tuple(_figures(session, summaries)),
+        facts=(*_facts(plan), *machine_facts(load_machine(path))),
+        exhibits=tuple(exhibits),
+        notes=tuple(_notes(summaries)),
+    )
+
+
+def _measured(summaries: Sequence[CaseSummary]) -> list[CaseSummary]:
+    return [summary for summary in summaries if summary.figures is not None]
+
+
+def case_name(summary: CaseSummary) -> str:
+    """A case as people say it."""
+    return f"{summary.label}, {summary.n_envs} envs"
+
+
+def _headline(session: Session, summaries: Sequence[CaseSummary], checks: Sequence[Check]) -> Check:
+    fastest = max(_measured(summaries), key=_rate, default=None)
+    said = "nothing could be measured"
+    if fastest is not None:
+        said = f"fastest: {case_name(fastest)}, {_rate(fastest):,.0f} transitions/s"
+        if fastest.ratio is not None:
+            same = [s.label for s in summaries if s.n_envs == fastest.n_envs]
+            said += f", {fastest.ratio.value:.3g} times {same[0]}"
+    bad = sum(check.outcome == "bad" for check in checks)
+    outcome: Outcome = "good"
+    if not is_finished(session):
+        planned = len(session.cases) * session.settings.rounds
+        outcome, said = "open", f"{len(session.samples)} of {planned} samples were taken: {said}"
+    if session.settings.smoke:
+        outcome, said = "open", f"smoke, too short to mean anything: {said}"
+    if bad:
+        outcome, said = "bad", f"{bad} of {len(checks)} checks failed; {said}"
+    return Check("result", outcome, said)
+
+
+def _rate(summary: CaseSummary) -> float:
+    return summary.figures.rate.value if summary.figures is not None else float("nan")
+
+
+def _case_check(summary: CaseSummary) -> Check:
+    name = case_name(summary)
+    if summary.failures:
+        return Check(name, "bad", "; ".join(summary.failures))
+    if summary.figures is None:
+        return Check(name, "open", "; ".join(summary.excluded) or "there is no sample")
+    said = f"{_rate(summary):,.0f} transitions/s from {summary.samples} samples"
+    if summary.excluded:
+        return Check(name, "open", f"{said}; left out of the mean: {'; '.join(summary.excluded)}")
+    return Check(name, "good", said)
+
+
+def _work_checks(session: Session) -> Iterable[Check]:
+    for work in equal_work(session):
+        name = f"equal work, {work.n_envs} envs"
+        if work.equal:
+            names = ", ".join(work.labels)
+            yield Check(name, "good", f"{names} collected the same ({work.transition_hash[:8]})")
+        else:
+            odd = ", ".join(work.odd)
+            yield Check(name, "bad", f"{odd} collected other transitions than {work.labels[0]}")
+
+
+def _figures(session: Session, summaries: Sequence[CaseSummary]) -> list[Fact]:
+    measured = _measured(summaries)
+    figures = [Fact("cases", f"{len(session.cases)}"), Fact("samples", f"{len(session.samples)}")]
+    if measured:
+        fastest, slowest = max(measured, key=_rate), min(measured, key=_rate)
+        figures = [
+            Fact("fastest", case_name(fastest)),
+            Fact("transitions per second", f"{_rate(fastest):,.0f}"),
+            Fact("times the slowest", f"{_rate(fastest) / _rate(slowest):,.3g}"),
+            *figures,
+        ]
+    return figures
+
+
+def _facts(plan: Plan) -> list[Fact]:
+    settings, first = plan.settings, plan.cases[0]
+    options = ", ".join(f"{key} {value}" for key, value in first.env.options.items())
+    return [
+        Fact("run", plan.run),
+        Fact("started", plan.created),
+        Fact("environment", f"{first.env.name}: {options}" if options else first.env.name),
+        Fact("policy", first.policy),
+        Fact("rounds", f"{settings.rounds}, each case once per round, in changing order"),
+        Fact("a sample", f"a fresh process, at least {short(settings.seconds)} s"),
+        Fact("steps per collect", str(settings.steps)),
+        Fact("seed", str(settings.seed)),
+    ]
+
+
+def _notes(summaries: Sequence[CaseSummary]) -> list[str]:
+    notes = list(dict.fromkeys(note for summary in summaries for note in summary.notes))
+    for summary in summaries:
+        figures = summary.figures
+        if figures is not None and figures.lag_max:
+            notes.append(
+                f"{case_name(summary)}: actions came from a policy {figures.lag_mean:.2f} updates "
+                f"old on average, {figures.lag_max} at most"
+            )
+    return notes
+
+
+def _exhibits(session: Session, summaries: Sequence[CaseSummary], command: str) -> list[Exhibit]:
+    exhibits = [_throughput(summaries, command), _phases(summaries, command)]
+    envs = {case.n_envs for case in session.cases}
+    if len(envs) > 1:
+        exhibits.append(_scaling_envs(summaries, command))
+    if _several_workers(session):
+        exhibits.append(_scaling_workers(session, summaries, command))
+    return [*exhibits, _memory(summaries, command)]
+
+
+def _group(summary: CaseSummary) -> str:
+    return f"{summary.n_envs:,} environments"
+
+
+def _throughput(summaries: Sequence[CaseSummary], command: str) -> Exhibit:
+    rows = []
+    for summary in summaries:
+        figures, ratio = summary.figures, summary.ratio
+        rows.append(
+            (
+                summary.label,
+                _group(summary),
+                *((None,) * 3 if figures is None else _estimate(figures.rate)),
+                None if figures is None else figures.step_ms,
+                None if figures is None else figures.cpu_us,
+                None if figures is None else figures.start_up,
+                *((None,) * 3 if ratio is None else _estimate(ratio)),
+                summary.samples,
+            )
+        )
+    columns = [
+        Column("collector"),
+        Column("group"),
+        Column("rate", "transitions/s", 0),
+        Column("low", "transitions/s", 0),
+        Column("high", "transitions/s", 0),
+        Column("step", "ms"),
+        Column("CPU", "µs/transition"),
+        Column("start-up", "s", 2),
+        Column("times first"),
+        Column("times first, low"),
+        Column("times first, high"),
+        Column("samples"),
+    ]
+    return Exhibit(
+        title="How fast is each collector?",
+        reading=(
+            "Transitions per second, mean of the samples; whiskers are 95 % intervals. Start-up "
+            "and warm-up are not part of it. “Times first” in the table is paired round by round "
+            "with the first collector on as many environments."
+        ),
+        table=table(columns, rows),
+        command=command,
+        picture=Bars("collector", "rate", "low", "high", group="group"),
+    )
+
+
+def _estimate(estimate: object) -> tuple[float | None, ...]:
+    return tuple(getattr(estimate, name) for name in ("value", "low", "high"))
+
+
+def _phases(summaries: Sequence[CaseSummary], command: str) -> Exhibit:
+    rows = [
+        (s.label, _group(s), *(100 * s.figures.phases[name] for name in PHASES))
+        for s in summaries
+        if s.figures is not None
+    ]
+    columns = [Column("collector"), Column("group"), *(Column(name, "%", 1) for name in PHASES)]
+    return Exhibit(
+        title="What is the time spent on?",
+        reading=(
+            "Share of the wall time by phase; the phases are all of it. Transport is moving data "
+            "between processes, idle is waiting."
+        ),
+        table=table(columns, rows),
+        command=command,
+        picture=Shares("collector", tuple(PHASES), group="group"),
+    )
+
+
+def _scaling_envs(summaries: Sequence[CaseSummary], command: str) -> Exhibit:
+    rows = [
+        (s.label, s.n_envs, *_estimate(s.figures.rate)) for s in summaries if s.figures is not None
+    ]
+    return _scaling("How does it scale with environments?", "environments", rows, command)
+
+
+def _several_workers(session: Session) -> bool:
+    found: dict[tuple[str, int], set[object]] = {}
+    for case in session.cases:
+        if isinstance(case.options.get("workers"), int):
+            key = case.label.partition(":")[0], case.n_envs
+            found.setdefault(key, set()).add(case.options["workers"])
+    return any(len(workers) > 1 for workers in found.values())
+
+
+def _scaling_workers(session: Session, summaries: Sequence[CaseSummary], command: str) -> Exhibit:
+    rows = []
+    for summary in summaries:
+        workers = session.cases[summary.case].options.get("workers")
+        if isinstance(workers, int) and workers > 0 and summary.figures is not None:
+            name = f"{summary.label.partition(':')[0]}, {summary.n_envs} envs"
+            rows.append((name, workers, *_estimate(summary.figures.rate)))
+    return _scaling("How does it scale with workers?", "workers", rows, command)
+
+
+def _scaling(
+    title: str, x: str, rows: Sequence[Sequence[float | str | None]], command: str
+) -> Exhibit:
+    columns = [
+        Column("collector"),
+        Column(x),
+        Column("rate", "transitions/s", 0),
+        Column("low", "transitions/s", 0),
+        Column("high", "transitions/s", 0),
+    ]
+    rates = [row[2] for row in rows if isinstance(row[2], float)]
+    log = bool(rates) and max(rates) > _DECADES * min(rates)
+    scale = "; both axes are logarithmic" if log else ""
+    return Exhibit(
+        title=title,
+        reading=(
+            f"Transitions per second by the number of {x}, with 95 % intervals{scale}. A "
+            "flat line means that more of them buy nothing."
+        ),
+        table=table(columns, rows),
+        command=command,
+        picture=Curves(x, "rate", "collector", "low", "high", from_zero=not log, log=log),
+    )
+
+
+def _memory(summaries: Sequence[CaseSummary], command: str) -> Exhibit:
+    rows = [
+        (s.label, _group(s), s.figures.memory / _MB) for s in summaries if s.figures is not None
+    ]
+    return Exhibit(
+        title="How much memory does it need?",
+        reading=(
+            "Memory of the whole process tree while it collects, shared pages counted once (PSS)."
+        ),
+        table=table([Column("collector"), Column("group"), Column("memory", "MB", 0)], rows),
+        command=command,
+        picture=Bars("collector", "memory", group="group"),
+    )
