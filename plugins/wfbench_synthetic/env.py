@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from . import dynamics
 from .faults import FaultTrigger
 from .options import SyntheticBatchOptions, SyntheticOptions, parse_fault
+from .slowing import slowed
 from .spending import spend
 from .truth import TrueState
 
@@ -30,7 +31,7 @@ class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
             seconds=chosen.fault_seconds,
             once=chosen.fault_once,
         )
-        self._costs = chosen.resolved_costs
+        self._costs = slowed(chosen.resolved_costs, chosen.slow_workers)
         self._busy = chosen.busy
         spend(self._costs.construct, busy=self._busy)
         self._trigger.in_constructor()

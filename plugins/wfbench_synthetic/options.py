@@ -64,6 +64,9 @@ class SyntheticOptions(SyntheticBatchOptions):
     true_state: float = _help(AS_PRESET, "seconds to build the true state; -1: as the preset says")
     true_state_bytes: int = _help(-1, "pickled size of the true state; -1: as the preset says")
     slowdown: float = _help(1.0, "factor on every cost in seconds")
+    slow_workers: str = _help(
+        "", "path of a file; while it exists, worker processes step as many times slower as it says"
+    )
     busy: bool = _help(True, "spend the time computing; false: asleep")  # noqa: FBT003 (a default)
     reuse_buffer: bool = _help(False, "return every observation in the same array")  # noqa: FBT003 (a default)
     fault: str = _help("", "what goes wrong and at which step, e.g. kill@5; see the documentation")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,13 +9,12 @@ from typing import Annotated
 import typer
 
 from wfbench.bench.cases import select_cases
-from wfbench.bench.model import POLICIES, Sample, Session, Settings
-from wfbench.bench.runner import run_session
-from wfbench.bench.saved import SessionWriter
+from wfbench.bench.model import POLICIES, Session, Settings
 from wfbench.bench.summary import equal_work, summarise
+from wfbench.cli.measuring import measured
 from wfbench.cli.session import JsonFlag, session, wants_json
 from wfbench.contract import UsageError
-from wfbench.report.bench import BenchProgress, show_saved, show_session
+from wfbench.report.bench import show_saved, show_session
 from wfbench.report.console import print_json
 from wfbench.selection import ALL, parse_options
 from wfbench.store.places import DEFAULT
@@ -90,22 +88,13 @@ def bench(
         workers=workers,
     )
     settings = _settings(rounds=rounds, seconds=seconds, steps=steps, seed=seed, smoke=smoke)
-    with (
-        SessionWriter(out, name, cases, settings, sys.argv[1:]) as writer,
-        BenchProgress(cases, settings) as progress,
-    ):
-
-        def took(sample: Sample) -> None:
-            writer.record(sample)
-            progress.took(sample)
-
-        measured = run_session(cases, settings, took)
+    found = measured(cases, settings, out, name)
     if wants_json(ctx, flag=json):
-        print_json("bench/1", {"run": str(writer.path), **_as_data(measured)})
+        print_json("bench/1", {"run": str(found.path), **_as_data(found.session)})
     else:
-        show_session(measured)
-        show_saved(writer.path)
-    if not _all_well(measured):
+        show_session(found.session)
+        show_saved(found.path or out)
+    if not _all_well(found.session):
         raise typer.Exit(TRIAL_FAILED)
 
 
@@ -132,14 +121,14 @@ def _counts(text: str) -> list[int]:
     return counts
 
 
-def _as_data(measured: Session) -> dict[str, object]:
+def _as_data(session: Session) -> dict[str, object]:
     return {
-        **measured.as_data(),
-        "summaries": [asdict(summary) for summary in summarise(measured)],
-        "equal_work": [asdict(work) for work in equal_work(measured)],
+        **session.as_data(),
+        "summaries": [asdict(summary) for summary in summarise(session)],
+        "equal_work": [asdict(work) for work in equal_work(session)],
     }
 
 
-def _all_well(measured: Session) -> bool:
-    failed = any(sample.failure is not None for sample in measured.samples)
-    return not failed and all(work.equal for work in equal_work(measured))
+def _all_well(session: Session) -> bool:
+    failed = any(sample.failure is not None for sample in session.samples)
+    return not failed and all(work.equal for work in equal_work(session))

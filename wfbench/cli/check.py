@@ -1,0 +1,150 @@
+"""`wfbench check`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from wfbench.bench.baseline_cases import cases_now
+from wfbench.bench.baseline_files import DEFAULT as BASELINES
+from wfbench.bench.baseline_files import find_baseline, read_baseline
+from wfbench.bench.calibration import DEFAULT as CALIBRATION
+from wfbench.bench.calibration import read_calibration
+from wfbench.bench.checking import TRIAL_FAILED, Check, run_check
+from wfbench.bench.model import Case, Session, Settings
+from wfbench.bench.smoke_check import smoke_check
+from wfbench.bench.thresholds import choose_threshold
+from wfbench.cli.measuring import measured
+from wfbench.cli.session import JsonFlag, session, wants_json
+from wfbench.contract import UsageError
+from wfbench.plugins import PluginHost
+from wfbench.report.check import check_data, show_check, show_smoke
+from wfbench.report.check_files import markdown, write_junit
+from wfbench.report.console import print_json
+from wfbench.store.files import write_json, write_whole, writing
+from wfbench.store.machine import fingerprint
+from wfbench.store.places import new_name
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def check(
+    ctx: typer.Context,
+    *,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="What to compare with; default: the only one."),
+    ] = None,
+    baselines: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where baselines are kept.")
+    ] = BASELINES,
+    rounds: Annotated[
+        int | None, typer.Option(help="Samples of each case [default: the baseline's].")
+    ] = None,
+    minimum_effect: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="The least change that counts, such as 0.1 [default: by calibration].",
+        ),
+    ] = None,
+    inconclusive: Annotated[
+        Literal["ok", "fail"], typer.Option(help="How to end where nothing can be said.")
+    ] = "ok",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where verdict.json, junit.xml and the samples go [default: results/checks/TIME].",
+        ),
+    ] = None,
+    md: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a pull-request comment, too.")
+    ] = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Does the gate work here at all? Judges no speed.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Measure a baseline's cases again and fail if one got slower.
+
+    Ratios to a reference case of the same rounds are compared, so the baseline may come from
+    another machine. What looks slower is measured a second time before it counts. Ends with 1 if
+    something got slower, 3 if a sample failed, 4 if nothing can be said (--inconclusive fail) and
+    5 without a baseline that can be compared with.
+    """
+    host = session(ctx).host()
+    as_json = wants_json(ctx, flag=json)
+    folder = out or Path("results") / "checks" / new_name(datetime.now().astimezone())
+    if smoke:
+        if any(given is not None for given in (baseline, rounds, minimum_effect, md)):
+            raise UsageError("--smoke judges no speed; leave the other options out")
+        code = _smoke(host, baselines, as_json=as_json)
+    else:
+        code = _check(
+            host,
+            find_baseline(baselines, baseline),
+            folder,
+            rounds=rounds,
+            minimum_effect=minimum_effect,
+            fails=inconclusive == "fail",
+            md=md,
+            as_json=as_json,
+        )
+    if code:
+        raise typer.Exit(code)
+
+
+def _check(
+    host: PluginHost,
+    path: Path,
+    folder: Path,
+    *,
+    rounds: int | None,
+    minimum_effect: float | None,
+    fails: bool,
+    md: Path | None,
+    as_json: bool,
+) -> int:
+    baseline, machine = read_baseline(path), fingerprint()
+    cases = cases_now(host, baseline)
+    settings = replace(baseline.settings, rounds=rounds or baseline.settings.rounds)
+    threshold, notes = choose_threshold(
+        baseline, machine, read_calibration(CALIBRATION), minimum_effect
+    )
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def measure(chosen: Sequence[Case], how: Settings, _: str) -> Session:
+        return measured(chosen, how, folder / "runs").session
+
+    found = run_check(baseline, cases, settings, threshold, measure)
+    code = found.exit_code(inconclusive_fails=fails)
+    data = check_data(found, notes, exit_code=code, baseline_file=str(path), machine=machine)
+    write_json(folder / "verdict.json", "verdict/1", data)
+    write_junit(folder / "junit.xml", found, inconclusive_fails=fails)
+    if md is not None:
+        write_whole(md, markdown(found, notes).encode())
+    if as_json:
+        print_json("verdict/1", {"out": str(folder), **data})
+    else:
+        show_check(found, notes)
+    return code
+
+
+def _smoke(host: PluginHost, baselines: Path, *, as_json: bool) -> int:
+    def measure(chosen: Sequence[Case], how: Settings, _: str) -> Session:
+        return measured(chosen, how, None).session
+
+    found: Check = smoke_check(host, measure, baselines, fingerprint())
+    if as_json:
+        print_json("check-smoke/1", check_data(found, ()))
+    else:
+        show_smoke(found)
+    return TRIAL_FAILED if found.failed else 0
