@@ -14,6 +14,7 @@ from wfbench.search.hooks import HookObserver
 from wfbench.search.job import SearchJob
 from wfbench.search.loop import Observer, Search
 from wfbench.store.event_log import plain
+from wfbench.store.run import RunStore
 
 Watch = Callable[[SearchJob, str], Observer | None]
 
@@ -26,11 +27,11 @@ class RunView:
         self._watch = watch
         self._hooks: list[HookObserver] = []
 
-    def observers(self, job: SearchJob, run: str) -> Sequence[Observer]:
+    def observers(self, job: SearchJob, store: RunStore) -> Sequence[Observer]:
         """Plugins that observe, and whatever shows the run."""
-        hooks = HookObserver(self._host, run)
+        hooks = HookObserver(self._host, store.id, store.path)
         self._hooks.append(hooks)
-        watcher = self._watch(job, run)
+        watcher = self._watch(job, store.id)
         return (hooks,) if watcher is None else (watcher, hooks)
 
     @contextmanager

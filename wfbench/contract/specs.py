@@ -178,3 +178,5 @@ class Event:
 
     run_id: str
     values: Mapping[str, Any]
+    directory: str = ""
+    """Where the run keeps its files, and an observer may keep its own; empty: nowhere."""

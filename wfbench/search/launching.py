@@ -20,8 +20,8 @@ from .planning import refuse_contradiction, restored_job, stored_config
 
 MATRIX_SCHEMA = "matrix/1"
 
-Observe = Callable[[SearchJob, str], Sequence[Observer]]
-"""The observers of one search, given its job and its run's name."""
+Observe = Callable[[SearchJob, RunStore], Sequence[Observer]]
+"""The observers of one search, given its job and where it is kept."""
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def started(
             config = stored_config(job, run_id, now.isoformat(timespec="seconds"), smoke=smoke)
             store = RunStore.create(path / cell, config)
             stack.callback(store.close)
-            searches.append(Search(job, store, observe(job, run_id)))
+            searches.append(Search(job, store, observe(job, store)))
         if len(jobs) > 1:
             write_json(path / MATRIX_FILE, MATRIX_SCHEMA, {"run": run, "cells": cells})
         yield searches
@@ -61,7 +61,7 @@ def resumed(
             store = RunStore.resume(path / cell)
             stack.callback(store.close)
             job = restored_job(host, store.config)
-            searches.append(Search(job, store, observe(job, store.id)))
+            searches.append(Search(job, store, observe(job, store)))
         yield searches
 
 
