@@ -80,10 +80,10 @@ class RunStore:
             raise ValueError("the run is closed")
         self._log.append(event)
         if event["event"] == "update":
-            self._updates.append(_row(event))
+            self._updates.append(event_row(event))
         elif event["event"] == _DONE:
             self._log.sync()
-            self._workflows.append(_row(event))
+            self._workflows.append(event_row(event))
         elif event["event"] == "run-finished":
             self._log.sync()
 
@@ -127,8 +127,8 @@ class RunStore:
             with writing(torn):
                 torn.unlink()
         self.events = keep_until(path, _DONE)
-        self._updates.rewrite(_row(e) for e in self.events if e["event"] == "update")
-        self._workflows.rewrite(_row(e) for e in self.events if e["event"] == _DONE)
+        self._updates.rewrite(event_row(e) for e in self.events if e["event"] == "update")
+        self._workflows.rewrite(event_row(e) for e in self.events if e["event"] == _DONE)
         self._log = EventLog(path)
 
     def _checkpoint_path(self, workflow: int) -> Path:
@@ -145,6 +145,7 @@ def read_config(path: Path) -> dict[str, Any]:
     return read_json(path / "config.json", SEARCH_CONFIG)
 
 
-def _row(event: Values) -> Values:
+def event_row(event: Values) -> Values:
+    """An event as the row of a CSV file."""
     time = dict(event["time"])
     return {**event, "at": time.pop("at"), **{f"{name}_seconds": s for name, s in time.items()}}

@@ -44,18 +44,19 @@ class Table:
             os.close(descriptor)
 
     def _row(self, row: Mapping[str, Any]) -> str:
-        return _line((self._schema, *(_cell(row.get(column)) for column in self._columns)))
+        return _line((self._schema, *(cell_text(row.get(column)) for column in self._columns)))
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """A value as it is written; missing ones are empty."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, float):
         return f"{value:.13g}"
     if isinstance(value, (list, tuple)):
-        return "; ".join(map(_cell, value))
+        return "; ".join(map(cell_text, value))
     if isinstance(value, Mapping):
-        return " ".join(f"{name}={_cell(part)}" for name, part in value.items())
+        return " ".join(f"{name}={cell_text(part)}" for name, part in value.items())
     return str(value)
 
 
