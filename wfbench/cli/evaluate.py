@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,6 +27,9 @@ HORIZONS = (30, 50, 100)
 EPISODES = 1000
 CROSS_EPISODES = 200
 TRAINED = "trained"
+
+Keep = Callable[[str, Mapping[str, Any]], None]
+"""Called with the schema and the values of an answer."""
 
 
 @app.command()
@@ -68,6 +73,9 @@ def evaluate(
     env: Annotated[str, typer.Option(help="The environment of a reference.")] = "cage2",
     collector: Annotated[str, typer.Option(help="How to collect.")] = "vector",
     seed: Annotated[int, typer.Option(min=0, help="Which fresh seeds.")] = 0,
+    save: Annotated[
+        bool, typer.Option("--save", help="Keep the result with the run, for its report.")
+    ] = False,
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where runs are looked for.")
     ] = DEFAULT,
@@ -82,6 +90,7 @@ def evaluate(
 
     host = session(ctx).host()
     as_json = wants_json(ctx, flag=json)
+    keep = _keeper(policy, out) if save else None
     subject = find_subject(host, policy, out, env, _order_for(host, env, order))
     if greedy:
         subject = replace(subject, policy=sharpened(subject.policy))
@@ -94,14 +103,30 @@ def evaluate(
     )
     if orders is None:
         judged = subject.order if order is None else _parsed(subject, order)
-        _cells(subject, setup, judged, red or REDS, horizon or HORIZONS, as_json=as_json)
+        _cells(subject, setup, judged, red or REDS, horizon or HORIZONS, keep, as_json=as_json)
         return
     if red or horizon:
         raise UsageError("--orders plays the policy's own environment; leave --red and --horizon")
     if orders == TRAINED:
-        _trained(host, find_run(out, policy), setup, as_json=as_json, sharp=greedy)
+        _trained(host, find_run(out, policy), setup, keep, as_json=as_json, sharp=greedy)
     else:
-        _cross(subject, setup, orders, as_json=as_json)
+        _cross(subject, setup, orders, keep, as_json=as_json)
+
+
+def _keeper(policy: str, out: Path) -> Keep:
+    """Keeps answers with the run whose policy is played."""
+    from wfbench.store.evaluations import save_evaluation
+
+    given = Path(policy)
+    run = given.parent if given.is_file() else find_run(out, policy)
+    if not (run / "config.json").exists():
+        raise UsageError(f"--save keeps the result with a run, but {policy} is not of one")
+    command = shlex.join(["wfbench", *sys.argv[1:]])
+
+    def keep(schema: str, values: Mapping[str, Any]) -> None:
+        save_evaluation(run, schema, {"command": command, **values})
+
+    return keep
 
 
 def _cells(
@@ -110,6 +135,7 @@ def _cells(
     order: Order | None,
     reds: Sequence[str],
     horizons: Sequence[int],
+    keep: Keep | None,
     *,
     as_json: bool,
 ) -> None:
@@ -126,9 +152,11 @@ def _cells(
     cells = evaluated(subject, setup, judged, grid(subject, reds, horizons))
     board = subject.env.spec.name == report.BOARD_ENV
     by = find_definition(setup.definition).id
+    values = {"policy": subject.name, "order": format_order(judged, units), "definition": by}
+    values |= report.cells_json(cells, board=board) | {"seed": setup.seed}
+    if keep is not None:
+        keep("evaluation/1", plain(values))
     if as_json:
-        values = {"policy": subject.name, "order": format_order(judged, units), "definition": by}
-        values |= report.cells_json(cells, board=board) | {"seed": setup.seed}
         print_json("evaluation/1", plain(values))
         return
     console().print(
@@ -140,7 +168,9 @@ def _cells(
         report.show_board(cells)
 
 
-def _cross(subject: Subject, setup: Setup, orders: str, *, as_json: bool) -> None:
+def _cross(
+    subject: Subject, setup: Setup, orders: str, keep: Keep | None, *, as_json: bool
+) -> None:
     from wfbench.orders import all_orders
     from wfbench.search.evaluation import cross_evaluate
 
@@ -152,10 +182,12 @@ def _cross(subject: Subject, setup: Setup, orders: str, *, as_json: bool) -> Non
     else:
         codes = [_parsed(subject, part) for part in orders.split(",")]
     rows = cross_evaluate(subject, setup, codes, judges)
-    _show_cross(subject, setup, rows, judges, own=subject.order, as_json=as_json)
+    _show_cross(subject, setup, rows, judges, keep, own=subject.order, as_json=as_json)
 
 
-def _trained(host: PluginHost, run: Path, setup: Setup, *, as_json: bool, sharp: bool) -> None:
+def _trained(
+    host: PluginHost, run: Path, setup: Setup, keep: Keep | None, *, as_json: bool, sharp: bool
+) -> None:
     from wfbench.orders import all_orders
     from wfbench.search.evaluation import judge_all
     from wfbench.search.subjects import greedy, run_subjects
@@ -169,7 +201,8 @@ def _trained(host: PluginHost, run: Path, setup: Setup, *, as_json: bool, sharp:
         subjects = [replace(subject, policy=greedy(subject.policy)) for subject in subjects]
     judges = all_orders(len(subjects[0].model().units))
     rows = judge_all(subjects, setup, judges)
-    _show_cross(subjects[0], setup, rows, judges, own=None, as_json=as_json)
+    all_of_them = replace(subjects[0], name=f"every policy of {run.name}")
+    _show_cross(all_of_them, setup, rows, judges, keep, own=None, as_json=as_json)
 
 
 def _show_cross(
@@ -177,6 +210,7 @@ def _show_cross(
     setup: Setup,
     rows: Sequence[CrossRow],
     judges: Sequence[Order],
+    keep: Keep | None,
     *,
     own: Order | None,
     as_json: bool,
@@ -187,10 +221,13 @@ def _show_cross(
     from wfbench.store.event_log import plain
 
     units = subject.model().units
+    by = find_definition(setup.definition).id
+    values: dict[str, Any] = {"policy": subject.name, "definition": by, "seed": setup.seed}
+    values = plain(values | report.cross_json(rows, judges, units))
+    if keep is not None:
+        keep("cross-evaluation/1", values)
     if as_json:
-        by = find_definition(setup.definition).id
-        values: dict[str, Any] = {"policy": subject.name, "definition": by, "seed": setup.seed}
-        print_json("cross-evaluation/1", plain(values | report.cross_json(rows, judges, units)))
+        print_json("cross-evaluation/1", values)
     else:
         report.show_cross(rows, judges, units, own)
 

@@ -60,6 +60,10 @@ def heat(table: Table, picture: Heat, width: float, label: str) -> Markup:
     else:
         parts += _colours(cells, (xs, ys), grid, (low, high))
     bottom = top + tall * len(ys)
+    if not roomy:
+        told = f"{len(ys)} rows: {picture.y}; {len(xs)} columns: {picture.x}; {xs[0]} to {xs[-1]}"
+        parts.append(text(0, bottom + EM + 4, told, kind="axis", limit=width))
+        bottom += EM + 10
     parts += _scale(low, high, bottom + 18, width, column)
     return drawing(width, bottom + 18 + _LEGEND, label, parts)
 

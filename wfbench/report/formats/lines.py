@@ -13,7 +13,7 @@ from wfbench.report.written import written
 from .axes import Scale, linear, logarithmic, tick_label
 from .svg import EM, drawing, line, path, tag, text, width_of
 
-_TOP, _BOTTOM, _LEFT, _RIGHT = 10.0, 44.0, 54.0, 12.0
+_TOP, _BOTTOM, _LEFT, _RIGHT = 14.0, 44.0, 54.0, 12.0
 _COLOURS = 8
 _PANEL = 190.0
 _WHISKERS = 12
@@ -44,7 +44,7 @@ class Frame:
             at = self.y(tick)
             yield line(self.x.start, at, self.x.end, at, "zero" if tick == 0 else "grid")
             yield text(self.x.start - 6, at + 4, tick_label(tick), anchor="end", kind="tick")
-        yield text(0, self.y.end - 8 - raised, y_title, kind="axis", limit=self.width)
+        yield text(0, self.y.end - 13 - raised, y_title, kind="axis", limit=self.width)
         if x_title:
             for tick in self.x.ticks(wanted):
                 at, label = self.x(tick), tick_label(tick)
@@ -132,7 +132,7 @@ def _panel(
     y = Scale(0.0, 1.0, bottom, top) if panel.unit_scale else y
     frame = Frame(x, y, width)
     x_title = table.column(picture.x).title if last else ""
-    yield from frame.grid(table.column(panel.y).title, x_title, raised=20.0)
+    yield from frame.grid(table.column(panel.y).title, x_title, raised=16.0)
     if low < y.low:
         cut = f"cut off: the lowest is {tick_label(round(low))}"
         yield text(x.end, bottom - 6, cut, anchor="end", kind="faint")
@@ -207,6 +207,7 @@ def spread(table: Table, picture: Spread, width: float, label: str) -> Markup:
     column = table.column(picture.value)
     parts = list(frame.grid(column.title, "orders, the best on the left"))
     step = (x.end - x.start) / max(1, len(values))
+    size = min(4.0, max(1.8, 0.2 * step))
     names = table.values(picture.label)
     for row, value in enumerate(values):
         if value is None:
@@ -217,11 +218,11 @@ def spread(table: Table, picture: Spread, width: float, label: str) -> Markup:
         if low is not None and high is not None:
             hint += f" ({written(low, column)} to {written(high, column)})"
             kind = "range tried" if mark is not None else "range"
-            thick = max(1.0, 0.6 * step)
+            thick = min(14.0, max(1.0, 0.6 * step))
             shape = {"x": at - thick / 2, "y": y(high), "width": thick, "height": y(low) - y(high)}
             hint += f", measured {written(mark, column)}" if mark is not None else ""
             parts.append(tag("rect", tag("title", hint), class_=kind, **shape))
-        parts.append(tag("circle", tag("title", hint), cx=at, cy=y(value), r=1.8, class_="c0"))
+        parts.append(tag("circle", tag("title", hint), cx=at, cy=y(value), r=size, class_="c0"))
         if mark is not None:
             parts.append(_diamond(at, y(mark), hint))
     return drawing(width, height, label, parts)
