@@ -47,13 +47,51 @@ def judge(
 
     Not comparable is never judged from figures: it is said where the workloads differ.
     """
-    if ratio.low is None or ratio.high is None:
+    return _judged(
+        ratio,
+        max(p, smallest) <= alpha,
+        (1.0 / (1.0 + minimum_effect), 1.0, 1.0 + minimum_effect),
+        higher_is_better=higher_is_better,
+    )
+
+
+def judge_difference(
+    difference: Estimate,
+    p: float,
+    smallest: float,
+    *,
+    margin: float,
+    alpha: float = ALPHA,
+    higher_is_better: bool = True,
+) -> Verdict:
+    """The verdict on a difference of new less old, defined as in `judge`.
+
+    It *differs clearly* if the interval leaves out 0, and is *large* from `margin` on.
+    """
+    return _judged(
+        difference,
+        max(p, smallest) <= alpha,
+        (-margin, 0.0, margin),
+        higher_is_better=higher_is_better,
+    )
+
+
+def _judged(
+    effect: Estimate,
+    significant: bool,  # noqa: FBT001 - private
+    marks: tuple[float, float, float],
+    *,
+    higher_is_better: bool,
+) -> Verdict:
+    """The verdict where effects from the first to the last mark are too small to matter."""
+    if effect.low is None or effect.high is None:
         return Verdict.INCONCLUSIVE
-    top, bottom = 1.0 + minimum_effect, 1.0 / (1.0 + minimum_effect)
-    clear = max(p, smallest) <= alpha and not ratio.low <= 1.0 <= ratio.high
-    if clear and (ratio.value >= top or ratio.value <= bottom):
-        return Verdict.IMPROVED if (ratio.value > 1.0) == higher_is_better else Verdict.REGRESSED
+    bottom, nothing, top = marks
+    clear = significant and not effect.low <= nothing <= effect.high
+    if clear and (effect.value >= top or effect.value <= bottom):
+        better = (effect.value > nothing) == higher_is_better
+        return Verdict.IMPROVED if better else Verdict.REGRESSED
     if clear:
         return Verdict.WITHIN_NOISE
-    inside = bottom < ratio.low and ratio.high < top
+    inside = bottom < effect.low and effect.high < top
     return Verdict.NO_CHANGE if inside else Verdict.INCONCLUSIVE
