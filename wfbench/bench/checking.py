@@ -82,11 +82,15 @@ def run_check(
     threshold: Threshold,
     measure: Measure,
 ) -> Check:
-    """Measure, judge, and confirm what is flagged; `cases` are those of the baseline's cells."""
+    """Measure, judge, and confirm what looks slower; `cases` are those of the baseline's cells.
+
+    Every cell that looks slower is measured again, however many were looked at; only the second
+    measurement can fail, and it is adjusted for the number of cells that got so far.
+    """
     first = measure(cases, settings, "first")
     now = cells_of(first, baseline.reference)
     judged = judge_cells(baseline, now, threshold)
-    flagged = [i for i, one in judged.items() if one.verdict is Verdict.REGRESSED]
+    flagged = [i for i, one in judged.items() if one.suspicious]
     sessions = [first]
     confirmed: dict[int, Judgement] = {}
     if flagged:
@@ -179,7 +183,7 @@ def _conclusion(
     moved = f"{first.change.value:.3g} times its ratio to {baseline.reference}"
     if baseline.is_reference(cell):
         moved = f"{first.change.value:.3g} times what it was, going by the median of the others"
-    if first.verdict is not Verdict.REGRESSED:
+    if not first.suspicious:
         return first.verdict, moved
     if again is None or again.change is None:
         return Verdict.INCONCLUSIVE, f"{moved}, and it could not be measured again"

@@ -32,6 +32,10 @@ class Threshold:
     minimum_effect: float = DEFAULT_EFFECT
     alpha: float = ALPHA
 
+    def verdict(self, change: Estimate, p: float, smallest: float) -> Verdict:
+        """The verdict on a change."""
+        return judge(change, p, smallest, minimum_effect=self.minimum_effect, alpha=self.alpha)
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -45,6 +49,8 @@ class Judgement:
     smallest: float | None
     """The smallest p value that so many rounds and cells can reach."""
     rounds: int
+    suspicious: bool = False
+    """Looks slower before the adjustment: worth measuring again, and no verdict yet."""
 
 
 def judge_cells(
@@ -71,14 +77,15 @@ def judge_cells(
         change = unpaired_ratio_estimate(
             [math.exp(x) for x in now_logs], [math.exp(x) for x in then_logs]
         )
-        verdict = judge(
+        test, p, smallest = tests[index], adjusted[index], reachable[index]
+        found[index] = Judgement(
+            threshold.verdict(change, p, smallest),
             change,
-            adjusted[index],
-            reachable[index],
-            minimum_effect=threshold.minimum_effect,
-            alpha=threshold.alpha,
+            p,
+            smallest,
+            len(now_logs),
+            threshold.verdict(change, test.p, test.smallest) is Verdict.REGRESSED,
         )
-        found[index] = Judgement(verdict, change, adjusted[index], reachable[index], len(now_logs))
     return found
 
 

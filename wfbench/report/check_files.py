@@ -26,7 +26,7 @@ def write_junit(path: Path, check: Check, *, inconclusive_fails: bool) -> None:
             suite,
             "testcase",
             classname=f"wfbench.check.{check.baseline}",
-            name=f"{cell.label}, {cell.n_envs} envs",
+            name=_printable(f"{cell.label}, {cell.n_envs} envs"),
         )
         outcome = _outcome(cell, inconclusive_fails=inconclusive_fails)
         if outcome is not None:
