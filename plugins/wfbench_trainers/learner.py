@@ -80,14 +80,7 @@ class Learner(ABC):
         started = time.perf_counter()
         if not np.isfinite(rewards).all():
             raise LearningError("a reward is not finite; nothing was learned from this rollout")
-        batch = make_batch(
-            rollout,
-            self.condition,
-            self.num_actions,
-            self.version,
-            self.setup.device,
-            distinct=self.distinct,
-        )
+        batch = self._batch(rollout)
         values = self._learn(batch, rollout, np.ascontiguousarray(rewards, dtype=np.float32))
         if not all(math.isfinite(value) for value in values.values()):
             raise LearningError(f"learning diverged: {dict(values)}; lower the learning rate")
@@ -122,6 +115,16 @@ class Learner(ABC):
         loaded = self.optimiser.state_dict()
         loaded["state"] = moments
         self.optimiser.load_state_dict(loaded)
+
+    def _batch(self, rollout: Rollout) -> Batch:
+        return make_batch(
+            rollout,
+            self.condition,
+            self.num_actions,
+            self.version,
+            self.setup.device,
+            distinct=self.distinct,
+        )
 
     def _fresh_optimiser(self) -> torch.optim.Adam:
         return torch.optim.Adam(self.network.parameters(), self._lr, betas=self.betas, fused=True)
