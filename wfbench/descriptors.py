@@ -74,6 +74,8 @@ def _check_kind(where: str, spec: Any) -> None:
     """What only descriptors of one kind have."""
     if isinstance(spec, TrainerSpec) and not isinstance(spec.cadence, Cadence):
         raise DescriptorError(f"{where}: cadence {spec.cadence!r} is not a Cadence")
+    if isinstance(spec, ClaimSpec):
+        _check_claim(where, spec)
     if isinstance(spec, ReporterSpec) and not spec.suffix.startswith("."):
         raise DescriptorError(f"{where}: suffix {spec.suffix!r} does not begin with a dot")
     if isinstance(spec, HealthCheckSpec) and not callable(spec.check):

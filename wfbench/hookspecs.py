@@ -164,19 +164,28 @@ def wfbench_claims() -> Iterable[ClaimSpec]:
 
     For example::
 
-        from wfbench.contract import ClaimSpec, hookimpl
+        from wfbench.contract import ClaimSpec, CollectCase, Finding, hookimpl
 
-        def measure(seed, quick):
-            return {"transitions": 200.0 * 100.0}
+        def measure(lab):
+            case = CollectCase(collector="sequential", env="synthetic", n_envs=4)
+            [[sample]] = lab.collect([case], rounds=1, steps=5, seconds=0.01)
+            per_step = sample.transitions / sample.vector_steps
+            return Finding(
+                measured=f"{per_step:g} transitions per step",
+                interval=None,
+                verdict="reproduced" if per_step == 4 else "not reproduced",
+                why="Every environment makes one transition per step.",
+                values={"per_step": per_step},
+            )
 
         @hookimpl
         def wfbench_claims():
             return [
                 ClaimSpec(
-                    name="batch-size",
-                    summary="Transitions in one update",
-                    documented="20,000",
-                    conditions="200 envs, 100 steps",
+                    name="one-each",
+                    summary="Transitions of one step",
+                    documented="as many as environments",
+                    conditions="any collector that waits for all",
                     measure=f"{__name__}:measure",
                 )
             ]

@@ -15,6 +15,8 @@ from wfbench import hookspecs
 from wfbench.contract import EnvRef, Event, FactorySpec, Health, load_object
 from wfbench.plugins import PluginHost, PluginSettings, load_plugins
 from wfbench.policies import RandomPolicy
+from wfbench.reproduce.laboratory import Laboratory
+from wfbench.reproduce.running import reproduce
 from wfbench.seeding import make_plan
 from wfbench.selection import Choice
 from wfbench.testing import check_env, check_searcher, check_trainer
@@ -100,8 +102,12 @@ def test_the_reporter_of_the_example_renders(load_example: Any) -> None:
 
 
 def test_the_claim_of_the_example_is_measured(load_example: Any) -> None:
-    offer = only_offer(load_example("wfbench_claims"))
-    assert load_object(offer.spec.measure)(0, quick=True) == {"transitions": 20_000.0}
+    host = load_example("wfbench_claims")
+    lab = Laboratory(host, seed=0, quick=True, say=lambda _: None)
+    [claim] = reproduce(lab, [only_offer(host)], command="", done=lambda *_: None).claims
+    assert claim.failure is None
+    assert claim.finding is not None
+    assert (claim.finding.verdict, claim.finding.values) == ("reproduced", {"per_step": 4.0})
 
 
 def test_the_health_check_of_the_example_answers(load_example: Any) -> None:

@@ -129,17 +129,20 @@ class ReporterSpec(FactorySpec):
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimSpec(Spec):
-    """A documented claim that `wfbench reproduce` tests.
-
-    `measure` is an import path of a callable that takes the seed and a bool (quick) and returns
-    named numbers.
-    """
+    """A documented claim that `wfbench reproduce` tests."""
 
     kind: ClassVar[str] = "claim"
 
     documented: str
+    """The claim as it is documented, with its figures."""
     conditions: str
+    """What it is said to hold for."""
+    source: str = ""
+    """Where it is documented, and whether it was measured there or projected."""
+    number: int = 0
+    """Claims are listed by it, then by name."""
     measure: str
+    """Import path of a callable that takes a `Lab` and returns a `Finding`."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,99 @@
+"""When a documented figure counts as reproduced, and how figures are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from wfbench.contract import Interval, Verdict
+
+CLOSE = 0.75
+"""A measured figure of at least this share of the documented one reproduces it."""
+PARTLY = 0.25
+"""A factor of at least this share of the documented effect, on the log scale, does in part."""
+
+REPRODUCED: Verdict = "reproduced"
+IN_PART: Verdict = "reproduced in part"
+NOT: Verdict = "not reproduced"
+UNTESTABLE: Verdict = "cannot be tested here"
+
+
+def judge_factor(measured: Interval, documented: float) -> Verdict:
+    """Whether something is as many times better as documented.
+
+    It must be better at all, beyond the interval; then its size decides. If the interval holds
+    both "no better" and "as documented", nothing can be said.
+    """
+    low = measured.value if measured.low is None else measured.low
+    high = measured.value if measured.high is None else measured.high
+    if low > 1.0 and measured.value >= CLOSE * documented:
+        return REPRODUCED
+    if low <= 1.0 and high >= CLOSE * documented:
+        return UNTESTABLE
+    if low > 1.0 and measured.value >= documented**PARTLY:
+        return IN_PART
+    return NOT
+
+
+def judge_bundle(alone: Interval, together: Interval, documented: float) -> Verdict:
+    """Whether one change alone does it; if only several at once do, that is a part."""
+    verdict = judge_factor(alone, documented)
+    if verdict == NOT and judge_factor(together, documented) in {REPRODUCED, IN_PART}:
+        return IN_PART
+    return verdict
+
+
+def within_cores(measured: Interval, documented: float, cores: int) -> Verdict:
+    """As `judge_factor`, where no more can be gained than there are cores."""
+    verdict = judge_factor(measured, documented)
+    if verdict != REPRODUCED and cores < CLOSE * documented:
+        return UNTESTABLE
+    return verdict
+
+
+def combined(parts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a claim that says several things."""
+    found = set(parts)
+    if len(found) == 1:
+        return found.pop()
+    if found & {REPRODUCED, IN_PART}:
+        return IN_PART
+    return NOT
+
+
+def verdict_if(*, holds: bool) -> Verdict:
+    """The verdict on something that is so or not."""
+    return REPRODUCED if holds else NOT
+
+
+def times(factor: Interval) -> str:
+    """A factor with its interval: `1.18x (1.10 to 1.25)`."""
+    return f"{number(factor.value)}x{_range(factor)}"
+
+
+def amount(measured: Interval, unit: str = "") -> str:
+    """A figure with unit and interval."""
+    shown = f"{number(measured.value)} {unit}" if unit else number(measured.value)
+    return f"{shown}{_range(measured)}"
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands separated."""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:,.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if size >= 0.1 or value == 0 else f"{value:.2g}"
+
+
+def median(values: Sequence[float | None]) -> float | None:
+    """The median, where None is later than everything; None if the median is."""
+    ordered = sorted(float("inf") if value is None else value for value in values)
+    middle = ordered[(len(ordered) - 1) // 2]
+    return None if middle == float("inf") else middle
+
+
+def _range(measured: Interval) -> str:
+    if measured.low is None or measured.high is None:
+        return ", one sample"
+    return f" ({number(measured.low)} to {number(measured.high)})"

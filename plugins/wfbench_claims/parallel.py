@@ -1,0 +1,191 @@
+"""Claims 6, 8 and 9: many environments against one, in time and in memory."""
+
+from __future__ import annotations
+
+from wfbench.contract import CollectCase, Finding, Interval, Lab, TrainCase, Verdict
+
+from .conditions import CYBORG, EPISODE, NO_CONSTRUCTION, WEIGHTLESS, shm_per_env
+from .judging import (
+    CLOSE,
+    NOT,
+    REPRODUCED,
+    UNTESTABLE,
+    amount,
+    combined,
+    number,
+    times,
+    verdict_if,
+    within_cores,
+)
+
+SINGLE_FACTOR, SINGLE_ENVS = 10.0, 25
+SEQUENTIAL_RATE, PARALLEL_RATE, PARALLEL_FACTOR, PARALLEL_ENVS = 10.0, 100.0, 5.0, 100
+"""The lower ends of 10-30 and 100-200 episodes/s and of 5-10x."""
+MANY_BYTES, GROWTH, SAME = 5e9, 10.0, 1.25
+"""5 GB is the lower end of 5-10 GB, ten times the documented 500 MB of one environment."""
+
+
+def measure_single(lab: Lab) -> Finding:
+    """Claim 6: 25 envs are 10 times faster than one and give 25 times the data per gradient."""
+    n_envs, episodes, rounds = (6, 2, 2) if lab.quick else (SINGLE_ENVS, 2, 3)
+    settings = {"stop": "budget", "min_episodes": 1}
+    cases = [
+        TrainCase(
+            trainer="ppo-episode",
+            orders=("0",),
+            collector="sequential",
+            env=CYBORG,
+            settings={**settings, "n_envs": 1, "max_episodes": n_envs * episodes},
+        ),
+        TrainCase(
+            trainer="ppo-parallel",
+            orders=("0",),
+            collector=shm_per_env(n_envs),
+            env=CYBORG,
+            settings={**settings, "n_envs": n_envs, "max_episodes": episodes},
+        ),
+    ]
+    single, parallel = lab.train(cases, rounds=rounds, fresh=True)
+    factor = lab.ratio([one.working for one in single], [one.working for one in parallel])
+    per_update = [one[0].workflows[0].rollouts.transitions[0] for one in (single, parallel)]
+    data = per_update[1] / per_update[0]
+    wall = within_cores(factor, SINGLE_FACTOR, lab.cores)
+    return Finding(
+        measured=f"wall clock {times(factor)}; data per gradient {number(data)}x",
+        interval=factor,
+        verdict=combined([verdict_if(holds=data == n_envs), wall]),
+        why=(
+            f"The data of an update grow {number(data)}x, as {n_envs} envs must make them; the "
+            f"same number of steps is trained {times(factor)} as fast, and environments that "
+            f"compute cannot gain more than the {lab.cores} cores there are."
+        ),
+        values={
+            "documented_factor": SINGLE_FACTOR,
+            "data_factor": data,
+            "single_seconds": lab.mean([one.working for one in single]).value,
+            "parallel_seconds": lab.mean([one.working for one in parallel]).value,
+            "cores": float(lab.cores),
+        },
+        scaled=_scaled(n_envs, SINGLE_ENVS),
+    )
+
+
+def measure_sequential(lab: Lab) -> Finding:
+    """Claim 8: 100 to 200 episodes/s in parallel, 10 to 30 one after the other."""
+    n_envs, rounds = (8, 2) if lab.quick else (PARALLEL_ENVS, 3)
+    one, many = lab.collect(
+        [
+            CollectCase(collector="sequential", env=CYBORG, n_envs=1, policy="network"),
+            CollectCase(collector=shm_per_env(n_envs), env=CYBORG, n_envs=n_envs, policy="network"),
+        ],
+        rounds=rounds,
+        steps=EPISODE,
+        seconds=1.0,
+    )
+    rates = [[sample.rate / EPISODE for sample in of_case] for of_case in (one, many)]
+    sequential, parallel = lab.mean(rates[0]), lab.mean(rates[1])
+    factor = lab.ratio(rates[1], rates[0])
+    needed = PARALLEL_RATE / sequential.value
+    return Finding(
+        measured=f"{amount(parallel, 'episodes/s')} against {amount(sequential, 'episodes/s')}, "
+        f"{times(factor)}",
+        interval=factor,
+        verdict=combined(
+            [
+                verdict_if(holds=sequential.value >= CLOSE * SEQUENTIAL_RATE),
+                _reached(parallel.value, PARALLEL_RATE, possible=lab.cores >= CLOSE * needed),
+                within_cores(factor, PARALLEL_FACTOR, lab.cores),
+            ]
+        ),
+        why=(
+            f"One environment at the simulator's cost makes {number(sequential.value)} episodes/s, "
+            f"not 10 to 30, on any machine with such cores; {number(parallel.value)} in parallel "
+            f"are {number(factor.value)}x on {lab.cores} cores, and 100 episodes/s would take at "
+            f"least {number(needed)} of them."
+        ),
+        values={
+            "sequential_rate": sequential.value,
+            "parallel_rate": parallel.value,
+            "factor": factor.value,
+            "cores_needed": needed,
+        },
+        scaled=_scaled(n_envs, PARALLEL_ENVS),
+    )
+
+
+def measure_memory(lab: Lab) -> Finding:
+    """Claim 9: 5 to 10 GB for 100 envs, 500 MB for one; and 25 no more than one."""
+    rounds = 2 if lab.quick else 3
+    counts = (1, SINGLE_ENVS, PARALLEL_ENVS)
+    cases = [_held("pipe", count) for count in counts]
+    cases.append(_held("shm", PARALLEL_ENVS))
+    samples = lab.train(cases, rounds=rounds, fresh=True)
+    held = [[float(sample.memory) for sample in of_case] for of_case in samples]
+    one, some, many, slices = (lab.mean(values) for values in held)
+    same, growth = lab.ratio(held[1], held[0]), lab.ratio(held[2], held[0])
+    return Finding(
+        measured=f"1 env {_mb(one)}, 25 envs {_mb(some)}, 100 envs {_mb(many)}; 25 to 1 "
+        f"{times(same)}",
+        interval=same,
+        verdict=combined(
+            [
+                _reached(many.value, MANY_BYTES, possible=False),
+                _reached(growth.value, GROWTH, possible=False),
+                _same_footprint(same),
+            ]
+        ),
+        why=(
+            f"With a process per env 25 take {times(same)} and 100 {number(growth.value)}x the "
+            "memory of one even where the environment weighs nothing, so the footprint is not the "
+            f"same (it is {number(slices.value / one.value)}x for 100 envs in slices); 5-10 GB "
+            "could only be the simulator's own memory, which nothing here has."
+        ),
+        values={
+            "one_bytes": one.value,
+            "some_bytes": some.value,
+            "many_bytes": many.value,
+            "slices_bytes": slices.value,
+            "same_factor": same.value,
+            "growth_factor": growth.value,
+        },
+        scaled=("an environment without memory of its own, so this is the least it can be",),
+    )
+
+
+def _held(collector: str, n_envs: int) -> TrainCase:
+    return TrainCase(
+        trainer="ppo-parallel",
+        orders=("0",),
+        collector=collector,
+        env=WEIGHTLESS,
+        settings={
+            "n_envs": n_envs,
+            "update_every": 25,
+            "max_episodes": 1,
+            "min_episodes": 1,
+            "stop": "budget",
+        },
+    )
+
+
+def _same_footprint(same: Interval) -> Verdict:
+    high = same.value if same.high is None else same.high
+    low = same.value if same.low is None else same.low
+    if high <= SAME:
+        return REPRODUCED
+    return NOT if low > SAME else UNTESTABLE
+
+
+def _reached(measured: float, documented: float, *, possible: bool) -> Verdict:
+    if measured >= CLOSE * documented:
+        return REPRODUCED
+    return NOT if possible else UNTESTABLE
+
+
+def _mb(held: Interval) -> str:
+    return f"{number(held.value / 1e6)} MB"
+
+
+def _scaled(n_envs: int, documented: int) -> tuple[str, ...]:
+    fewer = (f"{n_envs} envs in place of {documented}",) if n_envs != documented else ()
+    return (*fewer, NO_CONSTRUCTION)

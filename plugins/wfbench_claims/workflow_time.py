@@ -1,0 +1,145 @@
+"""Claims 4 and 11: what a workflow costs, and what its score is made of."""
+
+from __future__ import annotations
+
+import math
+
+from wfbench.contract import Finding, Lab, TrainCase, TrainSample
+
+from .conditions import CYBORG, DEFAULT_ORDER, NO_CONSTRUCTION, PIPE_TRUE_STATE, shm_per_env
+from .judging import amount, combined, judge_bundle, number, times, verdict_if
+
+WORKFLOW_FACTOR = 18.0
+"""The lower end of the documented 18-20x."""
+SCORED, EVALUATED = 600, 20
+EVALUATION_SECONDS = 20.0
+
+
+def measure_workflow(lab: Lab) -> Finding:
+    """Claim 4: a whole workflow is 18 to 20 times faster."""
+    n_envs, episodes, evaluation, rounds = (6, 2, 1, 2) if lab.quick else (25, 4, 2, 3)
+    evaluated, unevaluated = f"evaluate:{evaluation}", "last-episodes:3"
+    cases = [
+        _workflow(PIPE_TRUE_STATE, n_envs, episodes, evaluated),
+        _workflow("pipe", n_envs, episodes, evaluated),
+        _workflow(shm_per_env(n_envs), n_envs, episodes, unevaluated),
+    ]
+    before, same_payload, after = (
+        [sample.working for sample in of_case]
+        for of_case in lab.train(cases, rounds=rounds, fresh=True)
+    )
+    alone, together = lab.ratio(same_payload, after), lab.ratio(before, after)
+    return Finding(
+        measured=f"{times(alone)} by shared memory and no evaluation; {times(together)} with the "
+        "true state gone too",
+        interval=alone,
+        verdict=judge_bundle(alone, together, WORKFLOW_FACTOR),
+        why=(
+            f"Shared memory and no evaluation make a workflow {times(alone)} faster, "
+            f"{times(together)} if true states are no longer shipped either; stepping the "
+            f"environments on {lab.cores} cores is what is left."
+        ),
+        values={
+            "documented_factor": WORKFLOW_FACTOR,
+            "before_seconds": lab.mean(before).value,
+            "same_payload_seconds": lab.mean(same_payload).value,
+            "after_seconds": lab.mean(after).value,
+        },
+        scaled=(
+            f"{n_envs} envs x {episodes} episodes in place of 200 x 5 to 50",
+            f"{evaluation} evaluation episodes in place of 20",
+            NO_CONSTRUCTION,
+        ),
+    )
+
+
+def measure_search_data(lab: Lab) -> Finding:
+    """Claim 11: 600 episodes for nothing against 20 for 20 seconds."""
+    rounds = 3 if lab.quick else 5
+    last, evaluated, truth = lab.train(
+        [_scoring(f"last-episodes:{3}"), _scoring("evaluate:20"), _scoring("evaluate:2000")],
+        rounds=rounds,
+    )
+    played, seconds = _evaluation_seconds(lab)
+    counts = {one.workflows[0].score_episodes for one in last}
+    extra = sum(one.workflows[0].evaluation_steps for one in last)
+    fewer = {one.workflows[0].score_episodes for one in evaluated}
+    data = verdict_if(holds=counts == {SCORED} and extra == 0 and fewer == {EVALUATED})
+    taken = lab.mean(seconds)
+    documented = EVALUATION_SECONDS * played / EVALUATED
+    slow = verdict_if(holds=taken.value >= 0.75 * documented)
+    off_last, off_evaluated = _errors(last, truth), _errors(evaluated, truth)
+    return Finding(
+        measured=f"{max(counts)} against {max(fewer)} episodes; evaluating {played} takes "
+        f"{amount(taken, 's')}",
+        interval=taken,
+        verdict=combined([data, slow]),
+        why=(
+            f"The score of {max(counts)} training episodes costs no step more and is off by "
+            f"{number(off_last)} points (it lags behind a policy that still learns), that of "
+            f"{max(fewer)} evaluation episodes by {number(off_evaluated)}; {played} evaluation "
+            f"episodes at the simulator's cost take {number(taken.value)} s "
+            f"(documented: {number(documented)} or more)."
+        ),
+        values={
+            "scored_episodes": float(max(counts)),
+            "evaluation_episodes": float(max(fewer)),
+            "extra_steps": float(extra),
+            "evaluation_seconds": taken.value,
+            "documented_seconds": documented,
+            "rms_error_last_episodes": off_last,
+            "rms_error_evaluation": off_evaluated,
+        },
+        scaled=(
+            *((f"{played} evaluation episodes in place of 20",) if played != EVALUATED else ()),
+            NO_CONSTRUCTION,
+        ),
+    )
+
+
+def _workflow(collector: str, n_envs: int, episodes: int, score: str) -> TrainCase:
+    return TrainCase(
+        trainer="ppo-parallel",
+        orders=("0",),
+        collector=collector,
+        env=CYBORG,
+        settings={
+            "n_envs": n_envs,
+            "max_episodes": episodes,
+            "min_episodes": episodes,
+            "stop": "budget",
+            "score": score,
+        },
+    )
+
+
+def _scoring(score: str) -> TrainCase:
+    return TrainCase(
+        trainer="ppo-parallel",
+        orders=(DEFAULT_ORDER,),
+        settings={
+            "n_envs": 200,
+            "max_episodes": 10,
+            "min_episodes": 5,
+            "stop": "budget",
+            "score": score,
+        },
+    )
+
+
+def _evaluation_seconds(lab: Lab) -> tuple[int, list[float]]:
+    """How many episodes were evaluated one after the other, and how long that took by round."""
+    played, rounds = (5, 2) if lab.quick else (EVALUATED, 3)
+    [samples] = lab.train(
+        [_workflow(PIPE_TRUE_STATE, 1, 1, f"evaluate:{played}")], rounds=rounds, fresh=True
+    )
+    return played, [sample.seconds["search"] for sample in samples]
+
+
+def _errors(scored: list[TrainSample], truth: list[TrainSample]) -> float:
+    """Root mean square distance of scores from what the same policies are worth."""
+    squares = [
+        (one.workflows[0].score - other.workflows[0].score) ** 2
+        for one, other in zip(scored, truth, strict=True)
+    ]
+    return math.sqrt(sum(squares) / len(squares))
