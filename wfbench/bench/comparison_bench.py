@@ -25,11 +25,10 @@ from .statistics import (
     unpaired_permutation_test,
     unpaired_ratio_estimate,
 )
-from .summary import summarise
+from .summary import BUSY, foreign_cores
 from .verdicts import Verdict
 
 Basis = Literal["auto", "rate", "ratio"]
-BASES: tuple[Basis, ...] = ("auto", "rate", "ratio")
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,8 @@ def compare_sessions(
     refuse_different_work(old, new)
     keys, alone = _common(old.session, new.session)
     relative = _relative(basis, old, new, keys)
+    if reference is not None and not relative:
+        raise UsageError("a reference is given, but figures are compared as they are")
     cells, references = [], {}
     for n_envs in dict.fromkeys(count for _, count in keys):
         labels = [label for label, count in keys if count == n_envs]
@@ -220,10 +221,13 @@ def _busy(old: Side, new: Side) -> dict[str, float]:
     """By side, the cores that others used at most, where that disturbed a case."""
     found = {}
     for word, side in (("old", old), ("new", new)):
-        figures = [s.figures for s in summarise(side.session) if s.figures is not None]
-        busy = max((f.foreign_cores or 0.0 for f in figures if f.disturbed), default=0.0)
-        if busy:
-            found[word] = busy
+        taken = [
+            [m for s in side.session.of_case(index) if (m := s.measurement) is not None]
+            for index in range(len(side.session.cases))
+        ]
+        cores = max((foreign_cores(one) or 0.0 for one in taken), default=0.0)
+        if cores > BUSY:
+            found[word] = cores
     return found
 
 

@@ -48,7 +48,7 @@ def compare_searches(
     sides = load_learning_runs(old), load_learning_runs(new)
     refuse_different_tasks(sides[0][0], [*sides[0], *sides[1]])
     pairs, notes = paired_runs(*sides)
-    limit = steps or min(_longest(run) for run in (*sides[0], *sides[1]))
+    limit = _equal_steps([*sides[0], *sides[1]], steps)
     cells, learned = [], []
     for one in pairs:
         margin = _margin(one, limit, margins)
@@ -72,6 +72,17 @@ def compare_searches(
         notes=(*notes, *_settings_notes(*sides), *([note] if note else [])),
         learned=tuple(_with_margin(one, found[one.name, one.metric]) for one in learned),
     )
+
+
+def _equal_steps(runs: Sequence[LearningRun], wanted: int | None) -> int:
+    """As many steps as every run gave its longest training, or as many as are wanted."""
+    shortest = min(runs, key=_longest)
+    if wanted is not None and wanted > _longest(shortest):
+        raise NotComparableError(
+            f"the longest training of {shortest.path} has {_longest(shortest):,} steps, which is "
+            f"less than {wanted:,}"
+        )
+    return wanted or _longest(shortest)
 
 
 def _longest(run: LearningRun) -> int:
@@ -127,20 +138,19 @@ def _steps_cell(pairs: Pairs) -> Cell:
         samples=(len(pairs.old), len(pairs.new)),
         higher_is_better=False,
     )
-    times = [t.steps for side in pairs.sides for run in side for t in run.trainings]
-    if not any(time.reached for time in times):
+    trainings = [t for side in pairs.sides for run in side for t in run.trainings]
+    if not any(training.steps.reached for training in trainings):
         return replace(cell, reason="no training reached the threshold on either side")
-    ended = [time.at for time in times if not time.reached and math.isfinite(time.at)]
-    limit = min(ended, default=max(time.at for time in times if time.reached))
+    censored = [training.horizon for training in trainings if not training.steps.reached]
+    limit = min(censored, default=math.inf)
     old, new = ([_restricted(run, limit) for run in side] for side in pairs.sides)
-    capped = any(time.at >= limit and not time.reached for time in times)
     return replace(
         cell,
         old=mean_estimate(old),
         new=mean_estimate(new),
         effect=ratio_estimate(new, old),
         test=permutation_test(log_ratios(new, old)),
-        reason=f"counted up to {limit:,.0f}, where some had not reached it" if capped else "",
+        reason=f"counted up to {limit:,.0f}, where some had not reached it" if censored else "",
     )
 
 

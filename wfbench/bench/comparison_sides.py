@@ -11,11 +11,11 @@ from wfbench.contract import UsageError
 from wfbench.store.decoding import decode
 from wfbench.store.files import read_json
 
+from . import calibration
 from .model import Case, Sample, Session, Settings
 from .saved import load_machine, load_session
 
 JSON_SCHEMA = "bench/1"
-_HARDWARE = ("cpu", "cores", "usable_cores")
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def same_machine(old: Side, new: Side) -> bool:
     """Whether absolute figures of both can be compared."""
     if old.machine is None or new.machine is None:
         return False
-    return all(old.machine.get(part) == new.machine.get(part) for part in _HARDWARE)
+    return calibration.same_machine(old.machine, new.machine)
 
 
 def machine_notes(old: Side, new: Side) -> list[str]:
@@ -66,7 +66,7 @@ def machine_notes(old: Side, new: Side) -> list[str]:
     if old.machine is None or new.machine is None:
         unknown = old.name if old.machine is None else new.name
         return [f"where {unknown} was measured is not known: a run directory says it"]
-    parts = [*_HARDWARE, "system", "python", "wfbench"]
+    parts = ["cpu", "cores", "usable_cores", "system", "python", "wfbench"]
     found = [(part, old.machine.get(part), new.machine.get(part)) for part in parts]
     versions = [side.machine.get("packages") or {} for side in (old, new) if side.machine]
     found += [

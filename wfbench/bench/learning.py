@@ -139,9 +139,7 @@ def _win_variance(first: int, second: int) -> Callable[[float], float]:
 
 
 def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that is negative at `low` and not at `high` changes its sign."""
-    if rising(low) >= 0.0:
-        return low
+    """Where a function that is negative above `low` and not at `high` changes its sign."""
     for _ in range(60):
         middle = (low + high) / 2.0
         if rising(middle) < 0.0:

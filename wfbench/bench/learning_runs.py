@@ -52,6 +52,8 @@ class Training:
     steps: Reach
     """When it followed the order as well as it should, in steps; given up counts as never."""
     seconds: Reach
+    horizon: int
+    """Up to how many steps it is known whether it did: its whole budget if it was given up."""
 
     def at(self, steps: int) -> Point | None:
         """What it had reached by then; a training that ended before keeps its last."""
@@ -147,10 +149,14 @@ def _free_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _trainings(events: Iterable[Values]) -> tuple[Training, ...]:
     points: dict[int, list[Point]] = {}
+    budgets: dict[int, int] = {}
     found = []
     for event in events:
-        if event["event"] == "update":
-            mine = points.setdefault(event["workflow"], [])
+        if event["event"] == "workflow-started":
+            points[event["workflow"]] = []
+            budgets[event["workflow"]] = int(event["budget_steps"])
+        elif event["event"] == "update":
+            mine = points[event["workflow"]]
             before = mine[-1].seconds if mine else 0.0
             seconds = before + float(event["time"]["wall"])
             mine.append(
@@ -162,22 +168,28 @@ def _trainings(events: Iterable[Values]) -> tuple[Training, ...]:
                 )
             )
         elif event["event"] == "workflow-finished":
-            found.append(_training(event, points.get(event["workflow"], [])))
+            number = event["workflow"]
+            found.append(_training(event, points[number], budgets[number]))
     return tuple(found)
 
 
-def _training(event: Values, points: list[Point]) -> Training:
-    when = event["steps_to_compliance"]
-    never = math.inf if event["status"] == "hopeless" else None
+def _training(event: Values, points: list[Point], budget: int) -> Training:
+    when, spent = event["steps_to_compliance"], int(event["env_steps"])
+    given_up = event["status"] == "hopeless"
     total = points[-1].seconds if points else 0.0
-    if when is None:
-        steps = Reach(float(event["env_steps"]) if never is None else never, reached=False)
-        seconds = Reach(total if never is None else never, reached=False)
-    else:
+    if when is not None:
         steps = Reach(float(when), reached=True)
-        spent = next((p.seconds for p in points if p.steps >= when), total)
-        seconds = Reach(spent, reached=True)
-    return Training(tuple(event["permutation"]), tuple(points), steps, seconds)
+        seconds = Reach(next((p.seconds for p in points if p.steps >= when), total), reached=True)
+    else:
+        steps = Reach(math.inf if given_up else float(spent), reached=False)
+        seconds = Reach(math.inf if given_up else total, reached=False)
+    return Training(
+        order=tuple(event["permutation"]),
+        points=tuple(points),
+        steps=steps,
+        seconds=seconds,
+        horizon=budget if given_up else spent,
+    )
 
 
 def _best(events: Iterable[Values]) -> tuple[tuple[int, float], ...]:

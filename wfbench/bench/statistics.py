@@ -101,8 +101,8 @@ def unpaired_permutation_test(
     exact = arrangements <= _ENUMERATED
     if exact:
         chosen = np.zeros((arrangements, len(pool)), dtype=bool)
-        for row, members in enumerate(combinations(range(len(pool)), size)):
-            chosen[row, members] = True
+        members = np.array(list(combinations(range(len(pool)), size)))
+        np.put_along_axis(chosen, members, values=True, axis=1)
     else:
         drawn = np.random.default_rng(_SEED).random((_ENUMERATED, len(pool)))
         chosen = drawn.argsort(axis=1).argsort(axis=1) < size

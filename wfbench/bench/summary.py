@@ -109,6 +109,15 @@ def equal_work(session: Session) -> list[EqualWork]:
     return found
 
 
+def foreign_cores(taken: Sequence[Measurement]) -> float | None:
+    """Cores that others kept busy, less what the system's clock may be off; None: unknown."""
+    known = [(m.foreign_cpu, m.wall) for m in taken if m.foreign_cpu is not None]
+    if not known:
+        return None
+    seconds = sum(cpu for cpu, _ in known) - _TICKS * len(known)
+    return max(0.0, seconds) / sum(wall for _, wall in known)
+
+
 def _hashes(session: Session, case: int) -> dict[int, str]:
     return {
         sample.round: sample.measurement.transition_hash
@@ -157,7 +166,7 @@ def _figures(clean: Sequence[Sample]) -> Figures:
         lag_mean=mean(lambda m: m.lag_mean),
         lag_max=max(m.lag_max for m in taken),
         switches=_switches(taken),
-        foreign_cores=_foreign(taken),
+        foreign_cores=foreign_cores(taken),
     )
 
 
@@ -174,14 +183,6 @@ def _switches(taken: Sequence[Measurement]) -> float | None:
         if m.voluntary_switches is not None and m.involuntary_switches is not None
     ]
     return sum(n for n, _ in known) / sum(steps for _, steps in known) if known else None
-
-
-def _foreign(taken: Sequence[Measurement]) -> float | None:
-    known = [(m.foreign_cpu, m.wall) for m in taken if m.foreign_cpu is not None]
-    if not known:
-        return None
-    seconds = sum(cpu for cpu, _ in known) - _TICKS * len(known)
-    return max(0.0, seconds) / sum(wall for _, wall in known)
 
 
 def _ratio(session: Session, index: int, clean: Sequence[Sample]) -> Estimate | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,6 +14,8 @@ from wfbench.store.places import DEFAULT, find_run, run_kind
 
 if TYPE_CHECKING:
     from wfbench.bench.comparison import Comparison, Criteria
+
+Basis = Literal["auto", "rate", "ratio"]
 
 REGRESSED, INCONCLUSIVE, NOT_COMPARABLE = 1, 4, 5
 
@@ -28,15 +31,14 @@ def compare(
     ],
     new: Annotated[str, typer.Argument(metavar="NEW[,NEW...]", help="What to compare with them.")],
     metric: Annotated[
-        str,
-        typer.Option(metavar="rate|cpu|memory|start-up", help="Of bench runs: what to compare."),
+        Literal["rate", "cpu", "memory", "start-up"],
+        typer.Option(help="Of bench runs: what to compare."),
     ] = "rate",
     basis: Annotated[
-        str,
+        Basis,
         typer.Option(
-            metavar="auto|rate|ratio",
             help="Of bench runs: multiples of a reference case, or figures as they are (same "
-            "machine only). `auto`: multiples wherever there are two cases.",
+            "machine only). `auto`: multiples wherever there are two cases."
         ),
     ] = "auto",
     reference: Annotated[
@@ -48,7 +50,7 @@ def compare(
         typer.Option(help="Of searches: at how many steps [default: as many as all have]."),
     ] = None,
     minimum_effect: Annotated[
-        float, typer.Option("--min-effect", help="The smallest ratio that matters: 0.05 is 5 %.")
+        float, typer.Option(metavar="SHARE", help="The smallest ratio that matters: 0.05 is 5 %.")
     ] = 0.05,
     return_margin: Annotated[
         float | None,
@@ -59,7 +61,7 @@ def compare(
     ] = 0.05,
     alpha: Annotated[float, typer.Option(help="The p value a difference must not exceed.")] = 0.05,
     inconclusive: Annotated[
-        str, typer.Option(metavar="ok|fail", help="Whether an inconclusive cell ends with 4.")
+        Literal["ok", "fail"], typer.Option(help="How to end where nothing can be said.")
     ] = "ok",
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where runs are looked for.")
@@ -74,18 +76,28 @@ def compare(
     """
     from wfbench.bench.comparison import Criteria
 
-    if inconclusive not in {"ok", "fail"}:
-        raise UsageError(f"--inconclusive is {inconclusive!r}; it must be ok or fail")
-    if not (0 < alpha < 1 and 0 <= minimum_effect < 10):
-        raise UsageError("--alpha must be between 0 and 1, and --min-effect from 0 to 10")
+    for flag, value, limit in (
+        ("--alpha", alpha, 1.0),
+        ("--minimum-effect", minimum_effect, 10.0),
+        ("--compliance-margin", compliance_margin, 1.0),
+        ("--return-margin", return_margin, math.inf),
+        ("--steps", steps, math.inf),
+    ):
+        if value is not None and not 0 < value < limit:
+            below = "" if math.isinf(limit) else f" and below {limit:g}"
+            raise UsageError(f"{flag} is {value:g}; it must be above 0{below}")
     criteria = Criteria(minimum_effect, alpha)
     sides = [_places(out, given) for given in (old, new)]
     kinds = {kind for side in sides for _, kind in side}
+    if md and wants_json(ctx, flag=json):
+        raise UsageError("--md and --json are given; one answer is enough")
     if kinds == {"bench"}:
+        _refuse_unused(ctx, "bench runs", ("steps", "return_margin", "compliance_margin"))
         found = _benches(sides, metric, basis, reference, criteria)
     elif "bench" in kinds:
         raise NotComparableError("a bench run cannot be compared with a search")
     else:
+        _refuse_unused(ctx, "searches", ("metric", "basis", "reference"))
         found = _searches(sides, steps, return_margin, compliance_margin, criteria)
     _show(found, md=md, as_json=wants_json(ctx, flag=json))
     code = _exit_code(found, strict=inconclusive == "fail")
@@ -94,6 +106,13 @@ def compare(
 
 
 Places = list[tuple[Path, Literal["bench", "search", "matrix"]]]
+
+
+def _refuse_unused(ctx: typer.Context, what: str, options: tuple[str, ...]) -> None:
+    for name in options:
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            raise UsageError(f"--{name.replace('_', '-')} says nothing about {what}")
 
 
 def _places(out: Path, given: str) -> Places:
@@ -113,21 +132,18 @@ def _places(out: Path, given: str) -> Places:
 
 
 def _benches(
-    sides: list[Places], metric: str, basis: str, reference: str | None, criteria: Criteria
+    sides: list[Places], metric: str, basis: Basis, reference: str | None, criteria: Criteria
 ) -> Comparison:
-    from wfbench.bench.comparison_bench import BASES, compare_sessions
+    from wfbench.bench.comparison_bench import compare_sessions
     from wfbench.bench.comparison_sides import load_printed_side, load_run_side
 
     if any(len(side) > 1 for side in sides):
         raise UsageError("bench runs are compared one with one; give one run for each side")
-    chosen = next((one for one in BASES if one == basis), None)
-    if chosen is None:
-        raise UsageError(f"--basis is {basis!r}; it must be one of {', '.join(BASES)}")
     old, new = (
         load_printed_side(path) if path.is_file() else load_run_side(path) for [(path, _)] in sides
     )
     return compare_sessions(
-        old, new, metric=metric, basis=chosen, reference=reference, criteria=criteria
+        old, new, metric=metric, basis=basis, reference=reference, criteria=criteria
     )
 
 

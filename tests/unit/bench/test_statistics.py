@@ -90,12 +90,14 @@ DRAWS = {
 }
 
 
-@pytest.mark.parametrize("size", [3, 5, 10])
-@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("normal", 3), ("normal", 10), *((name, 5) for name in DRAWS)],
+)
 def test_the_interval_covers_the_truth_about_as_often_as_it_says(name, size):
     draw, truth = DRAWS[name]
     rng = np.random.default_rng(1)
-    trials = 300
+    trials = 200
     hits = 0
     for _ in range(trials):
         estimate = mean_estimate(draw(rng, size))
@@ -105,7 +107,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says(name, size):
 
 def test_the_unpaired_interval_covers_the_truth_even_where_spreads_differ():
     rng = np.random.default_rng(2)
-    trials = 300
+    trials = 150
     hits = 0
     for _ in range(trials):
         above = np.exp(rng.normal(0.1, 0.02, 5))
