@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from wfbench.config import PRESETS
+
 PLUGINS = """
 from dataclasses import dataclass
 from wfbench.contract import CollectorSpec, SearcherSpec, TrainerSpec, hookimpl
@@ -120,6 +122,12 @@ def test_a_preset_may_set_what_a_plugin_does_not_read(
     wfbench: Any, plugins: tuple[str, str]
 ) -> None:
     done = wfbench(*plugins, "config", "--check", *RUN, "--trainer", "idle", "--preset", "original")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_selects_plugins_and_options_that_exist(wfbench: Any, preset: str) -> None:
+    done = wfbench("config", "--check", "--preset", preset)
     assert done.returncode == 0, done.stderr
 
 
