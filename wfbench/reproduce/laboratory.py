@@ -22,6 +22,7 @@ from wfbench.contract import (
 )
 from wfbench.orders import parse_order
 from wfbench.plugins import PluginHost
+from wfbench.store.machine import usable_cores
 
 from .collecting import Say, collect_samples
 from .gradients import GradientProbe
@@ -39,7 +40,7 @@ class Laboratory:
     def __init__(self, host: PluginHost, *, seed: int, quick: bool, say: Say) -> None:
         self.seed = seed
         self.quick = quick
-        self.cores = len(psutil.Process().cpu_affinity() or [0])
+        self.cores = usable_cores()
         self.measured: list[Measured] = []
         self.used: set[int] = set()
         """Ids of the measurements that were asked for since this was last emptied."""

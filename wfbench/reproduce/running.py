@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import cast
 
-from wfbench.contract import ClaimSpec, Finding, UsageError, load_object
+from wfbench.contract import ClaimSpec, Finding, Lab, UsageError, load_object
 from wfbench.plugins import Offer, PluginHost
 from wfbench.store.machine import fingerprint
 
@@ -57,7 +57,7 @@ def _judged(lab: Laboratory, offer: Offer) -> ClaimResult:
     began = time.perf_counter()
     finding, failure = None, None
     try:
-        answer = load_object(spec.measure)(lab)
+        answer = _measured(spec.measure, lab)
         if isinstance(answer, Finding):
             finding = answer
         else:
@@ -77,6 +77,10 @@ def _judged(lab: Laboratory, offer: Offer) -> ClaimResult:
         finding=finding,
         failure=failure,
     )
+
+
+def _measured(measure: str, lab: Lab) -> object:
+    return load_object(measure)(lab)
 
 
 def _place(offer: Offer) -> tuple[bool, int, str]:

@@ -21,9 +21,7 @@ def fingerprint() -> dict[str, Any]:
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
-        "usable_cores": len(psutil.Process().cpu_affinity() or [])
-        if hasattr(psutil.Process, "cpu_affinity")
-        else os.cpu_count(),
+        "usable_cores": usable_cores(),
         "memory_bytes": psutil.virtual_memory().total,
         "load": list(psutil.getloadavg()),
         "system": platform.platform(),
@@ -32,6 +30,13 @@ def fingerprint() -> dict[str, Any]:
         "packages": {name: _installed(name) for name in _PACKAGES},
         "threads": {name: os.environ[name] for name in _THREADS if name in os.environ},
     }
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(psutil.Process, "cpu_affinity"):
+        return len(psutil.Process().cpu_affinity() or [0])
+    return os.cpu_count() or 1
 
 
 def _cpu_model() -> str:
