@@ -114,7 +114,7 @@ def _check(
 ) -> int:
     baseline, machine = read_baseline(path), fingerprint()
     cases = cases_now(host, baseline)
-    settings = replace(baseline.settings, rounds=rounds or baseline.settings.rounds)
+    settings = baseline.settings if rounds is None else replace(baseline.settings, rounds=rounds)
     threshold, notes = choose_threshold(
         baseline, machine, read_calibration(CALIBRATION), minimum_effect
     )
