@@ -1,0 +1,1 @@
+"""The official CAGE-2 simulator as a wfbench environment."""
