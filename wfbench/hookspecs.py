@@ -19,6 +19,7 @@ from wfbench.contract import (
     CommandSpec,
     EnvSpec,
     Event,
+    ExecutorSpec,
     HealthCheckSpec,
     ReporterSpec,
     SearcherSpec,
@@ -133,6 +134,44 @@ def wfbench_searchers() -> Iterable[SearcherSpec]:
         @hookimpl
         def wfbench_searchers():
             return [SearcherSpec(name="rotate", summary="In turn", factory=f"{__name__}:Rotate")]
+    """
+
+
+@hookspec
+def wfbench_executors() -> Iterable[ExecutorSpec]:
+    """Where the training of orders can run.
+
+    For example::
+
+        from collections import deque
+        from wfbench.contract import ExecutorSpec, News, hookimpl, load_object
+
+        class InTurn:
+            width, in_process, patience = 2, True, float("inf")
+
+            def __init__(self):
+                self.calls = deque()
+
+            def submit(self, key, call):
+                self.calls.append((key, load_object(call.function)(call.argument)))
+
+            def wait(self, seconds):
+                key, values = self.calls.popleft()
+                for value in values:
+                    self.calls.append((key, values))
+                    return [News(key, "value", value)]
+                return [News(key, "ended")]
+
+            def cancel(self, key):
+                self.calls = deque(call for call in self.calls if call[0] != key)
+
+            def close(self):
+                self.calls.clear()
+
+        @hookimpl
+        def wfbench_executors():
+            summary = "Two at a time, by turns, in this process"
+            return [ExecutorSpec(name="in-turn", summary=summary, factory=f"{__name__}:InTurn")]
     """
 
 
@@ -293,6 +332,7 @@ REGISTRATION: dict[str, type[Spec]] = {
     "wfbench_collectors": CollectorSpec,
     "wfbench_trainers": TrainerSpec,
     "wfbench_searchers": SearcherSpec,
+    "wfbench_executors": ExecutorSpec,
     "wfbench_reporters": ReporterSpec,
     "wfbench_claims": ClaimSpec,
     "wfbench_health_checks": HealthCheckSpec,

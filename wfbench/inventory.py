@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from wfbench.discovery import Source
 from wfbench.plugins import PluginHost
 
-KINDS = ("env", "collector", "trainer", "searcher", "reporter", "claim", "health-check", "command")
+KINDS = (
+    "env",
+    "collector",
+    "trainer",
+    "searcher",
+    "executor",
+    "reporter",
+    "claim",
+    "health-check",
+    "command",
+)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import log, pi, sqrt
 from typing import Any
 
@@ -43,15 +43,27 @@ class GpUcb:
         self._kernel = kernel
         self._replicate = replicate
         self._signs = np.array([precedences(one) for one in self._history.orders], dtype=np.float64)
-        self._known: tuple[int, gp.Belief] | None = None
+        self._known: tuple[int, gp.Model, gp.Belief] | None = None
 
     def ask(self) -> Order:
         """The next order to train."""
-        belief = self._believe()
-        chosen = self._to_repeat(belief)
-        if chosen is None:
-            chosen = self._best(belief.mean + self._optimism() * belief.sd)
-        return self._history.orders[chosen]
+        return self.ask_batch(1)[0]
+
+    def ask_batch(self, n: int) -> list[Order]:
+        """The next orders to train at the same time.
+
+        Each is chosen as if those before it had turned out as they are believed to: that moves no
+        mean, but narrows what is not known about them and those like them, so that the next one
+        lies elsewhere.
+        """
+        asked: list[int] = []
+        for _ in range(n):
+            belief = self._believe(asked)
+            chosen = self._to_repeat(belief, asked)
+            if chosen is None:
+                chosen = self._best(belief.mean + self._optimism(asked) * belief.sd, asked)
+            asked.append(chosen)
+        return [self._history.orders[one] for one in asked]
 
     def tell(self, order: Order, outcome: Outcome) -> None:
         """Learn how an order did."""
@@ -90,42 +102,45 @@ class GpUcb:
         centre, scale = float(scores.mean()), float(scores.std()) or 1.0
         return (scores - centre) / scale, centre, scale
 
-    def _believe(self) -> gp.Belief:
-        """What follows from all that was told; worked out once."""
-        if self._known is None or self._known[0] != len(self._history):
-            signs, scores = (
-                self._signs[np.array(self._history.indices, dtype=np.int64)],
-                self._scores()[0],
-            )
-            recent = gp.data_of(signs[-_FITTED:], scores[-_FITTED:])
+    def _believe(self, asked: Sequence[int] = ()) -> gp.Belief:
+        """What follows from all that was told, and if what was asked turns out as believed."""
+        signs = self._signs[np.array([*self._history.indices, *asked], dtype=np.int64)]
+        scores, told = self._scores()[0], len(self._history)
+        if self._known is None or self._known[0] != told:
+            recent = gp.data_of(signs[:told][-_FITTED:], scores[-_FITTED:])
             model = gp.fit(recent, smooth=self._kernel != "pairs", pairs=self._kernel != "mallows")
-            belief = gp.believe(model, gp.data_of(signs, scores), self._signs)
-            self._known = len(self._history), belief
-        return self._known[1]
+            belief = gp.believe(model, gp.data_of(signs[:told], scores), self._signs)
+            self._known = told, model, belief
+        _, model, belief = self._known
+        if not asked:
+            return belief
+        expected = np.concatenate([scores, belief.mean[list(asked)]])
+        return gp.believe(model, gp.data_of(signs, expected), self._signs)
 
     def _leader(self, belief: gp.Belief) -> int | None:
         """The order of the highest mean among those that were tried."""
         ranked = self._ranked(belief)
         return ranked[0] if ranked else None
 
-    def _ranked(self, belief: gp.Belief) -> list[int]:
-        """The orders that were tried, the highest mean first."""
-        return sorted(set(self._history.indices), key=lambda one: (-belief.mean[one], one))
+    def _ranked(self, belief: gp.Belief, asked: Sequence[int] = ()) -> list[int]:
+        """The orders that were tried or asked, the highest mean first."""
+        tried = {*self._history.indices, *asked}
+        return sorted(tried, key=lambda one: (-belief.mean[one], one))
 
-    def _to_repeat(self, belief: gp.Belief) -> int | None:
+    def _to_repeat(self, belief: gp.Belief, asked: Sequence[int]) -> int | None:
         """The leader, if it may lead by luck: by less than the deviation of what it is worth.
 
         At most the share `replicate` of all questions is spent on that.
         """
-        told, ranked = len(self._history), self._ranked(belief)
+        told, ranked = len(self._history) + len(asked), self._ranked(belief, asked)
         if told - len(ranked) + 1 > self._replicate * (told + 1):
             return None
         leader, *others = ranked
         lead = belief.mean[leader] - belief.mean[others[0]] if others else 0.0
         return leader if belief.sd[leader] > lead else None
 
-    def _optimism(self) -> float:
-        turn = len(self._history) + 1
+    def _optimism(self, asked: Sequence[int] = ()) -> float:
+        turn = len(self._history) + len(asked) + 1
         if self._schedule == "constant":
             return self._beta
         if self._schedule == "decay":
@@ -136,8 +151,8 @@ class GpUcb:
 
         return self._beta * bound(turn) / bound(1)
 
-    def _best(self, values: gp.Floats) -> int:
+    def _best(self, values: gp.Floats, asked: Sequence[int]) -> int:
         """The place of the highest value; among equals the seed decides."""
         highest = np.flatnonzero(values >= values.max() - _TIE)
-        rng = np.random.default_rng([self._seed, len(self._history)])
+        rng = np.random.default_rng([self._seed, len(self._history) + len(asked)])
         return int(rng.choice(highest))

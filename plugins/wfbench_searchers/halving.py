@@ -33,8 +33,13 @@ class Halving:
         _, rung, place = self._place()
         return self._history.orders[self._entrants(rung)[place]]
 
-    def budget(self, order: Order) -> float:  # noqa: ARG002 (the order just asked)
-        """The share of the full budget that the order just asked is worth."""
+    def ask_batch(self, n: int) -> list[Order]:
+        """The next orders of the present rung; the following one waits for all of its scores."""
+        _, rung, place = self._place()
+        return [self._history.orders[one] for one in self._entrants(rung)[place : place + n]]
+
+    def budget(self, order: Order) -> float:  # noqa: ARG002 (an order just asked)
+        """The share of the full budget that an order just asked is worth."""
         _, rung, _ = self._place()
         return float(self._eta) ** -(len(self._sizes) - 1 - rung)
 

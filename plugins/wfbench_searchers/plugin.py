@@ -6,6 +6,8 @@ from wfbench.contract import SearcherSpec, hookimpl
 
 from .options import GivenOptions, GpUcbOptions, HalvingOptions
 
+_BATCHES = frozenset({"batches"})
+
 
 @hookimpl
 def wfbench_searchers() -> list[SearcherSpec]:
@@ -15,6 +17,7 @@ def wfbench_searchers() -> list[SearcherSpec]:
             name="gp-ucb",
             summary="A Gaussian process over all orders; asks where the best may be",
             factory="wfbench_searchers.gp_ucb:GpUcb",
+            capabilities=_BATCHES,
             options=GpUcbOptions,
             positional="beta",
         ),
@@ -22,16 +25,19 @@ def wfbench_searchers() -> list[SearcherSpec]:
             name="random",
             summary="Every order once in a drawn sequence, then again in another",
             factory="wfbench_searchers.sweeps:RandomSweep",
+            capabilities=_BATCHES,
         ),
         SearcherSpec(
             name="exhaustive",
             summary="Every order in turn, by index, again and again",
             factory="wfbench_searchers.sweeps:Exhaustive",
+            capabilities=_BATCHES,
         ),
         SearcherSpec(
             name="given",
             summary="The orders you name, in turn: given:SEUHD+DESHU",
             factory="wfbench_searchers.sweeps:Given",
+            capabilities=_BATCHES,
             options=GivenOptions,
             positional="orders",
         ),
@@ -39,6 +45,7 @@ def wfbench_searchers() -> list[SearcherSpec]:
             name="halving",
             summary="Many orders on a small budget, the better ones on more",
             factory="wfbench_searchers.halving:Halving",
+            capabilities=_BATCHES,
             options=HalvingOptions,
             positional="orders",
         ),

@@ -21,8 +21,12 @@ class Exhaustive:
 
     def ask(self) -> Order:
         """The next order in turn."""
-        orders = self._history.orders
-        return orders[len(self._history) % len(orders)]
+        return self._order(len(self._history))
+
+    def ask_batch(self, n: int) -> list[Order]:
+        """The next orders in turn."""
+        told = len(self._history)
+        return [self._order(number) for number in range(told, told + n)]
 
     def tell(self, order: Order, outcome: Outcome) -> None:
         """Note how an order did."""
@@ -41,6 +45,10 @@ class Exhaustive:
         """Take over a `state()`."""
         self._history.load(state)
 
+    def _order(self, number: int) -> Order:
+        orders = self._history.orders
+        return orders[number % len(orders)]
+
 
 class Given(Exhaustive):
     """Asks the orders it was given, in turn, and then begins again.
@@ -56,9 +64,8 @@ class Given(Exhaustive):
         )
         self._given = [parse_order(text, units) for text in orders.split("+")]
 
-    def ask(self) -> Order:
-        """The next order in turn."""
-        return self._given[len(self._history) % len(self._given)]
+    def _order(self, number: int) -> Order:
+        return self._given[number % len(self._given)]
 
 
 class RandomSweep(Exhaustive):
@@ -68,9 +75,8 @@ class RandomSweep(Exhaustive):
         super().__init__(setup)
         self._seed = setup.seed
 
-    def ask(self) -> Order:
-        """The next order of the sequence."""
+    def _order(self, number: int) -> Order:
         orders = self._history.orders
-        sweep, place = divmod(len(self._history), len(orders))
+        sweep, place = divmod(number, len(orders))
         sequence = np.random.default_rng([self._seed, sweep]).permutation(len(orders))
         return orders[sequence[place]]

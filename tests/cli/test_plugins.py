@@ -173,7 +173,7 @@ def test_check_tells_each_promise_and_ends_with_0_if_all_are_kept(
 def test_check_ends_with_6_if_a_promise_is_broken(wfbench: Any, env: dict[str, str]) -> None:
     done = wfbench("plugins", "check", "stuck", env=env)
     assert done.returncode == 6
-    assert done.stderr == "wfbench: stuck breaks 1 of 4 promises\n"
+    assert done.stderr == "wfbench: stuck breaks 1 of 5 promises\n"
     assert "BROKEN  state() is JSON, and load() goes on as if never interrupted: " in done.stdout
     as_json = wfbench("--json", "plugins", "check", "stuck", env=env)
     assert as_json.returncode == 6

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from wfbench import hookspecs
-from wfbench.contract import EnvRef, Event, FactorySpec, Health, load_object
+from wfbench.contract import Call, EnvRef, Event, FactorySpec, Health, load_object
 from wfbench.plugins import PluginHost, PluginSettings, load_plugins
 from wfbench.policies import RandomPolicy
 from wfbench.reproduce.laboratory import Laboratory
@@ -93,6 +93,21 @@ def test_the_trainer_of_the_example_keeps_its_promises(load_example: Any) -> Non
 def test_the_searcher_of_the_example_keeps_its_promises(load_example: Any) -> None:
     offer = only_offer(load_example("wfbench_searchers"))
     assert not [p for p in check_searcher(offer.spec) if p.kept is False]
+
+
+def test_the_executor_of_the_example_runs_calls_by_turns(load_example: Any) -> None:
+    offer = only_offer(load_example("wfbench_executors"))
+    executor = Choice(offer, offer.spec).build()
+    for key in (1, 2):
+        executor.submit(key, Call("builtins:iter", range(key)))
+    news = [executor.wait(1.0)[0] for _ in range(5)]
+    assert [(n.key, n.kind, n.value) for n in news] == [
+        (1, "value", 0),
+        (2, "value", 0),
+        (1, "ended", None),
+        (2, "value", 1),
+        (2, "ended", None),
+    ]
 
 
 def test_the_reporter_of_the_example_renders(load_example: Any) -> None:

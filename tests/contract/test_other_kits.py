@@ -448,9 +448,25 @@ class Fussy(Searcher):
             raise ValueError("that went wrong")
 
 
+class Generous(Searcher):
+    def ask_batch(self, n: int) -> list[Order]:
+        return [self.ask()] * (n if n == 1 else n + 1)
+
+
+class Drifting(Searcher):
+    asked = 0
+
+    def ask_batch(self, n: int) -> list[Order]:
+        Drifting.asked += n
+        order = self.ask()
+        return [order] if n == 1 or Drifting.asked > 14 else [order, order]
+
+
 @pytest.mark.parametrize(
     ("subject", "promise"),
     [
+        (Generous, "orders asked together are orders, and the same again"),
+        (Drifting, "orders asked together are orders, and the same again"),
         (Repeating, "every order is a permutation of the units"),
         (NumpyUnits, "every order is a permutation of the units"),
         (Moving, "the same seed and outcomes give the same orders"),
@@ -460,5 +476,6 @@ class Fussy(Searcher):
     ],
 )
 def test_a_broken_promise_of_a_searcher_is_noticed(subject: type, promise: str, put: Any) -> None:
-    spec = SearcherSpec(name="x", summary="x", factory=put(subject))
+    batches = frozenset({"batches"} if hasattr(subject, "ask_batch") else ())
+    spec = SearcherSpec(name="x", summary="x", factory=put(subject), capabilities=batches)
     assert promise in broken(check_searcher(spec))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,8 +49,10 @@ def run(
     """Search for the best order and the policy that follows it.
 
     Repeat --collector or --trainer, or say `all`, to run every combination with the same seeds.
+    --executor processes:N trains N orders at a time, --seeds N makes N searches.
     A run that was interrupted, at whatever moment, goes on with --resume.
     """
+    from wfbench.cli.run_report import write_run_report
     from wfbench.cli.run_views import chosen_view, present
 
     host = session(ctx).host()
@@ -59,14 +61,18 @@ def run(
         raise UsageError("--resume goes on with a run as it is; leave --name and --smoke out")
     view = chosen_view(host, quiet=quiet or as_json, json_lines=json_lines)
     if resume is None:
-        searches = _new(host, effective, out, name, view.observers, smoke=smoke)
+        executor, searches = _new(host, effective, out, name, view.observers, smoke=smoke)
     else:
-        from wfbench.search.launching import resumed
-
-        searches = resumed(host, find_run(out, resume), effective, view.observers)
-    with searches as running:
-        _search(running, view)
-        present(running, as_json=as_json, silent=json_lines)
+        executor, searches = _again(host, effective, find_run(out, resume), view.observers)
+    with closing(executor), searches as running:
+        _search(running, executor, view)
+        present(
+            running,
+            lambda: write_run_report(host, running),
+            as_json=as_json,
+            silent=json_lines,
+            alone=executor.in_process,
+        )
 
 
 def _new(
@@ -77,19 +83,35 @@ def _new(
     observe: Any,
     *,
     smoke: bool,
-) -> AbstractContextManager[Sequence[Any]]:
+) -> tuple[Any, AbstractContextManager[Sequence[Any]]]:
     from wfbench.search.launching import started
     from wfbench.search.planning import plan_jobs
 
-    jobs = plan_jobs(effective.config, select_run(host, effective))
-    return started(jobs, out, name, observe, smoke=smoke)
+    chosen = select_run(host, effective)
+    plan_jobs(effective.config, chosen)  # what is wrong is told before anything is started
+    executor = chosen["executor"][0].build()
+    try:
+        jobs = plan_jobs(effective.config, chosen, executor.width)
+    except BaseException:
+        executor.close()
+        raise
+    return executor, started(jobs, out, name, observe, smoke=smoke)
 
 
-def _search(searches: Sequence[Any], view: Any) -> None:
-    from wfbench.search.matrix import run_interleaved
+def _again(
+    host: PluginHost, effective: Effective, path: Path, observe: Any
+) -> tuple[Any, AbstractContextManager[Sequence[Any]]]:
+    from wfbench.search.launching import chosen_executor, resumed
+
+    executor = chosen_executor(host, path, effective).build()
+    return executor, resumed(host, path, effective, observe)
+
+
+def _search(searches: Sequence[Any], executor: Any, view: Any) -> None:
+    from wfbench.search.dispatch import run_searches
 
     with _resumable(searches, view), view.showing():
-        run_interleaved(searches)
+        run_searches(searches, executor)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from wfbench.plugins import PluginHost
 from wfbench.report.console import console, print_json
@@ -78,13 +79,28 @@ def _title(job: SearchJob, run: str) -> str:
     return f"{run}: {', '.join(parts)}, seed {job.config.seed}"
 
 
-def present(searches: Sequence[Search], *, as_json: bool, silent: bool) -> None:
-    """The end of a run."""
+def present(
+    searches: Sequence[Search],
+    report: Callable[[], Path | None],
+    *,
+    as_json: bool,
+    silent: bool,
+    alone: bool,
+) -> None:
+    """The end of a run; `alone`: what was timed never ran beside anything else of it."""
     if as_json:
-        print_json("run/1", plain({"runs": [summary_json(search) for search in searches]}))
+        runs = [summary_json(search) for search in searches]
+        written = report()
+        values = {"runs": runs, "timing_comparable": alone}
+        print_json("run/1", plain(values | {"report": None if written is None else str(written)}))
+        sys.stdout.flush()
+        return
+    if not silent and len(searches) > 1:
+        show_matrix(searches, alone=alone)
     elif not silent:
-        if len(searches) > 1:
-            show_matrix(searches)
-        else:
-            show_summary(searches[0])
+        show_summary(searches[0])
+    sys.stdout.flush()
+    written = report()
+    if written is not None and not silent:
+        console().print(f"report: {written}", soft_wrap=True)
     sys.stdout.flush()

@@ -32,12 +32,14 @@ from .claims import (
 from .errors import (
     CollectError,
     DeadlineError,
+    ExecutorError,
     NotComparableError,
     PluginError,
     UsageError,
     WfbenchError,
     WorkerError,
 )
+from .executor import Call, Executor, News
 from .importing import load_object
 from .specs import (
     API_FLOOR,
@@ -49,6 +51,7 @@ from .specs import (
     CommandSpec,
     EnvSpec,
     Event,
+    ExecutorSpec,
     FactorySpec,
     Health,
     HealthCheckSpec,
@@ -106,6 +109,7 @@ __all__ = [
     "Arrays",
     "BatchEnv",
     "Cadence",
+    "Call",
     "ClaimSpec",
     "CollectCase",
     "CollectError",
@@ -120,6 +124,9 @@ __all__ = [
     "EnvRef",
     "EnvSpec",
     "Event",
+    "Executor",
+    "ExecutorError",
+    "ExecutorSpec",
     "FactorySpec",
     "Finding",
     "FindingTable",
@@ -128,6 +135,7 @@ __all__ = [
     "HealthCheckSpec",
     "Interval",
     "Lab",
+    "News",
     "NotComparableError",
     "Order",
     "Outcome",

@@ -33,6 +33,10 @@ class PluginError(WfbenchError):
     exit_code = 6
 
 
+class ExecutorError(WfbenchError):
+    """An executor cannot run what it was given."""
+
+
 class CollectError(WfbenchError):
     """A collector could not deliver what it was asked for. Its collector can only be closed."""
 

@@ -110,7 +110,12 @@ class Outcome:
 
 
 class Searcher(Protocol):
-    """Decides which order to try next."""
+    """Decides which order to try next.
+
+    One that declares the capability "batches" also has `ask_batch(n)`: the next orders to train at
+    the same time, at least one and at most `n`. All of them are told afterwards, in that order; if
+    the budget ends before, the first of them. `ask_batch(1)` is what `ask()` is.
+    """
 
     def ask(self) -> Order:
         """The next order to train."""

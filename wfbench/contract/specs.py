@@ -113,9 +113,16 @@ class TrainerSpec(FactorySpec):
 
 @dataclass(frozen=True, kw_only=True)
 class SearcherSpec(FactorySpec):
-    """A searcher."""
+    """A searcher. Capabilities: "batches" (has `ask_batch`)."""
 
     kind: ClassVar[str] = "searcher"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorSpec(FactorySpec):
+    """An executor."""
+
+    kind: ClassVar[str] = "executor"
 
 
 @dataclass(frozen=True, kw_only=True)

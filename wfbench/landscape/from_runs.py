@@ -14,7 +14,7 @@ from wfbench.landscape.records import Landscape, Replicate, collect_landscape
 from wfbench.store.event_log import read_events
 from wfbench.store.run import read_config
 
-_FREE = ("seed", "searcher", "workflows", "collector")
+_FREE = ("seed", "seeds", "searcher", "workflows", "collector", "executor", "batch")
 """Settings in which the runs of one landscape may differ: they do not change what is measured."""
 
 
@@ -47,10 +47,12 @@ def command_of(config: Mapping[str, Any]) -> str:
     """The command that runs this configuration again."""
     words = ["wfbench", "run"]
     for setting in SETTINGS.values():
-        value = config["settings"].get(setting.key)
+        if setting.key not in config["settings"]:
+            continue  # a run of a version that did not have it yet
+        value = config["settings"][setting.key]
         if isinstance(value, list):
             value = tuple(value)
-        if setting.kind:
+        if setting.kind in config["plugins"]:
             plugin = config["plugins"][setting.kind]
             if plugin["label"] != values.to_text(setting.default):
                 words += [setting.flag, plugin["label"]]

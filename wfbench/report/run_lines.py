@@ -38,6 +38,7 @@ class PlainLines:
             "run-resumed": self._begun,
             "update": self._going_on,
             "workflow-finished": self._finished,
+            "worker-lost": self._lost,
             "warning": lambda told: f"warning: {told['text']}",
         }
         told = say.get(event["event"])
@@ -74,6 +75,9 @@ class PlainLines:
             f"return {number(event['score'], 1)}  {event['updates']} updates, "
             f"{event['env_steps']:,} steps  {end}{best}"
         )
+
+    def _lost(self, event: Event) -> str:
+        return f"{self._count(event)} {event['order']}  lost ({event['cause']}), trained again"
 
     def _count(self, event: Event) -> str:
         return f"[{event['workflow'] + 1}/{self._workflows}]"

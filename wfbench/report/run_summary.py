@@ -123,14 +123,16 @@ def summary_json(search: Search) -> dict[str, Any]:
         },
         "env_steps": search.env_steps,
         "seconds": search.seconds,
+        "elapsed": search.elapsed,
     }
 
 
-def show_matrix(searches: Sequence[Search]) -> None:
-    """One row per combination of collector and trainer."""
+def show_matrix(searches: Sequence[Search], *, alone: bool = True) -> None:
+    """One row per combination of collector, trainer and seed; `alone`: each ran by itself."""
     table = plain_table(
         "collector",
         "trainer",
+        "seed",
         "compliant",
         "best order",
         "return",
@@ -146,6 +148,7 @@ def show_matrix(searches: Sequence[Search]) -> None:
         table.add_row(
             search.job.collector.label,
             search.job.trainer.label,
+            str(search.job.config.seed),
             f"{compliant}/{len(search.finished)}",
             "-" if best is None else search.job.written(best.order),
             "-" if best is None else number(best.score, 1),
@@ -157,9 +160,14 @@ def show_matrix(searches: Sequence[Search]) -> None:
     out = console()
     out.print()
     out.print(table)
+    how = (
+        "the combinations took turns, workflow by workflow"
+        if alone
+        else "the combinations ran beside each other, so their timing is not comparable"
+    )
     out.print(
-        "the combinations took turns, workflow by workflow; seconds and steps/s are without "
-        "start-up, which is building environments and learner for every workflow",
+        f"{how}; seconds and steps/s are without start-up, which is building environments and "
+        "learner for every workflow",
         soft_wrap=True,
     )
 
@@ -207,8 +215,10 @@ def _show_time(out: Console, search: Search) -> None:
         ((s, name) for name, s in search.seconds.items() if name != "wall"), reverse=True
     )
     told = ", ".join(f"{name} {s / wall:.0%}" for s, name in shares if s / wall >= 0.005)
-    rate = search.env_steps / wall
-    out.print(f"time:  {wall:,.1f} s, {rate:,.0f} steps/s; {told}", soft_wrap=True)
+    elapsed = search.elapsed or wall
+    rate = search.env_steps / elapsed
+    several = f", {wall / elapsed:.1f} at once" if wall > 1.1 * elapsed else ""
+    out.print(f"time:  {elapsed:,.1f} s, {rate:,.0f} steps/s{several}; {told}", soft_wrap=True)
 
 
 def _belief(search: Search) -> Mapping[Order, tuple[float, float]]:

@@ -62,9 +62,9 @@ def workflow_budget(
     )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Pace:
-    """How long things took last, so that nothing is begun that would end too late."""
+    """How long things took, so that nothing is begun that would end too late."""
 
     start: float = 0.0
     """Building environments and learner."""
@@ -81,6 +81,11 @@ class Pace:
         return self.start + self.to_end_well()
 
 
+def time_for(seconds: float, left: float | None) -> bool:
+    """Whether work expected to take `seconds` would end while time is left; None: always."""
+    return left is None or _CAUTION * seconds <= left
+
+
 class Ledger:
     """Environment steps and seconds spent by the whole run."""
 
@@ -88,23 +93,19 @@ class Ledger:
         self._max_steps = max_steps
         self._max_seconds = max_seconds
         self.steps = 0
-        self._seconds_before = 0.0
+        self.seconds_before = 0.0
+        """What finished workflows of an interrupted run had taken."""
 
     def spend(self, steps: int) -> None:
         """Count steps, whatever they were for."""
         self.steps += steps
 
-    def resume(self, steps: int, seconds: float) -> None:
-        """Begin with what finished workflows of an interrupted run had spent."""
-        self.steps = steps
-        self._seconds_before = seconds
-
     def left(self) -> int | None:
         """Steps that may still be spent; None: as many as you like."""
         return max(0, self._max_steps - self.steps) if self._max_steps else None
 
-    def time_for(self, elapsed: float, seconds: float) -> bool:
-        """Whether work expected to take `seconds` would end in time."""
+    def seconds_left(self, elapsed: float) -> float | None:
+        """Seconds that may still pass; None: as many as you like."""
         if not self._max_seconds:
-            return True
-        return self._seconds_before + elapsed + _CAUTION * seconds <= self._max_seconds
+            return None
+        return self._max_seconds - self.seconds_before - elapsed

@@ -69,6 +69,11 @@ class SearchJob:
         return spec.cadence if isinstance(spec, TrainerSpec) else Cadence()
 
     @property
+    def batch(self) -> int:
+        """How many orders are asked at a time."""
+        return max(1, self.config.batch)
+
+    @property
     def episode_steps(self) -> int:
         """Steps of an episode; where the environment does not say, those between updates."""
         return horizon(self.env) or self.config.update_every

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from wfbench.layers import Effective
 from wfbench.plugins import PluginHost
+from wfbench.selection import Choice
 from wfbench.store.files import read_json, write_json
 from wfbench.store.places import MATRIX_FILE, checked_name, new_name
 from wfbench.store.run import RunStore, read_config
 
 from .job import SearchJob
 from .loop import Observer, Search
-from .planning import refuse_contradiction, restored_job, stored_config
+from .planning import refuse_contradiction, restored_executor, restored_job, stored_config
 
 MATRIX_SCHEMA = "matrix/1"
 
@@ -32,7 +33,10 @@ def started(
     now = datetime.now().astimezone()
     run = new_name(now) if name is None else checked_name(name)
     path = out / run
-    cells = [""] if len(jobs) == 1 else [_cell_name(i, job) for i, job in enumerate(jobs)]
+    seeded = len({job.config.seed for job in jobs}) > 1
+    cells = [_cell_name(i, job, seeded=seeded) for i, job in enumerate(jobs)]
+    if len(jobs) == 1:
+        cells = [""]
     with ExitStack() as stack:
         searches = []
         for cell, job in zip(cells, jobs, strict=True):
@@ -51,9 +55,7 @@ def resumed(
     host: PluginHost, path: Path, effective: Effective, observe: Observe
 ) -> Iterator[list[Search]]:
     """The searches of a run that was started before, as it left them. Closed at the end."""
-    cells = [""]
-    if (path / MATRIX_FILE).exists():
-        cells = list(read_json(path / MATRIX_FILE, MATRIX_SCHEMA)["cells"])
+    cells = _cells(path)
     with ExitStack() as stack:
         refuse_contradiction(effective, [read_config(path / cell) for cell in cells])
         searches = []
@@ -65,6 +67,18 @@ def resumed(
         yield searches
 
 
-def _cell_name(index: int, job: SearchJob) -> str:
+def chosen_executor(host: PluginHost, path: Path, effective: Effective) -> Choice:
+    """Where a run that was started before goes on."""
+    return restored_executor(host, effective, read_config(path / _cells(path)[0]))
+
+
+def _cells(path: Path) -> list[str]:
+    if (path / MATRIX_FILE).exists():
+        return list(read_json(path / MATRIX_FILE, MATRIX_SCHEMA)["cells"])
+    return [""]
+
+
+def _cell_name(index: int, job: SearchJob, *, seeded: bool) -> str:
     words = re.sub(r"[^a-z0-9.]+", "-", f"{job.collector.label} {job.trainer.label}".lower())
-    return f"{index:02d}-{words.strip('-')[:60]}"
+    name = f"{index:02d}-{words.strip('-')[:60]}"
+    return f"{name}-seed-{job.config.seed}" if seeded else name

@@ -1,35 +1,45 @@
-"""The search itself: ask for an order, train it, tell; one workflow at a time, resumable."""
+"""One search: which orders are trained next, and what is kept of their training; resumable."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any
 
 from wfbench.compliance import constant_warning
 from wfbench.contract import CollectError, Order, Searcher, SearcherSetup, UsageError
-from wfbench.orders import check_order, kendall, order_index
+from wfbench.orders import kendall, order_index
 from wfbench.seeding import Purpose, purpose_seed
 from wfbench.store.checkpoint import Checkpoint
 from wfbench.store.event_log import SCHEMA
 from wfbench.store.policy_file import PolicyLabel, StoredPolicy
 from wfbench.store.run import RunStore
 
-from .budget import Ledger, Pace, WorkflowBudget, workflow_budget
+from .asking import Asker
+from .budget import Ledger, Pace, time_for
 from .inheriting import parent
 from .job import SearchJob, calling
-from .phases import PhaseClock
-from .playing import steps_to_play
+from .phases import PhaseClock, Stopwatch, added
 from .results import WorkflowResult, better
-from .training import Task, Trained, Training
+from .tasks import Failure, Task, Trained, Update
+from .training import train
 
 Observer = Callable[[Mapping[str, Any]], None]
-"""Told of every event, after it was stored, and of `run-resumed`. `event` says what happened."""
+"""Told of every event, after it was stored, and of `run-resumed` and `worker-lost`, which are not
+stored. `event` says what happened."""
 
 
 class Search:
-    """One search in one run directory."""
+    """One search in one run directory.
+
+    Whoever runs it asks for tasks with `ask`, announces each with `start` when its training begins,
+    and passes on with `hear` what the training yields. Tasks may be trained at the same time and
+    end in any order; they are recorded one after the other.
+    """
 
     def __init__(self, job: SearchJob, store: RunStore, observers: Sequence[Observer] = ()) -> None:
         self.job = job
@@ -37,15 +47,21 @@ class Search:
         self.finished: list[WorkflowResult] = []
         self._observers = tuple(observers)
         self._clock = PhaseClock()
+        self._watch = Stopwatch()
         steps = job.config.total_episodes * job.episode_steps
         self._ledger = Ledger(steps, job.config.max_seconds)
         self._compliances: list[float] = []
         self._pace = Pace()
         self._searcher: Searcher | None = None
+        self._asked: dict[int, Task] = {}
+        self._left_over: list[Task] = []
+        self._heard: dict[int, deque[Update | Trained | Failure]] = {}
+        self._announced = -1
+        self._late = False
         self.ended = store.finished
         """Whether the run is complete."""
         self.seconds: dict[str, float] = {}
-        """Seconds by phase of everything that was told, and `wall`."""
+        """Seconds of work by phase of everything that was told, and `wall`, their sum."""
 
     @property
     def best(self) -> WorkflowResult | None:
@@ -62,6 +78,11 @@ class Search:
         return self._ledger.steps
 
     @property
+    def elapsed(self) -> float:
+        """Seconds that went by while something of this search was going on."""
+        return self._ledger.seconds_before + self._watch.elapsed()
+
+    @property
     def searcher(self) -> Searcher:
         """The searcher, once the search has begun."""
         if self._searcher is None:
@@ -70,7 +91,7 @@ class Search:
 
     def begin(self) -> None:
         """Start, or take up what finished workflows left."""
-        with self._clock.running():
+        with self._working():
             with self._clock.phase("search"), self._calling_searcher():
                 config = self.job.config
                 setup = SearcherSetup(
@@ -91,31 +112,105 @@ class Search:
             else:
                 self._tell("run-started", self._described())
 
-    def step(self) -> bool:
-        """Train one more order; False if the budget of the run is spent, and the run has ended."""
-        if self.ended:
-            return False
-        with self._clock.running():
-            reason = self._spent()
-            if reason is not None:
-                self._finish(reason)
-                return False
-            self._train_next()
-        return True
-
     def run(self) -> None:
-        """Search until the budget of the run is spent."""
+        """Search in this process until the budget of the run is spent."""
         self.begin()
-        while self.step():
-            pass
+        while tasks := self.ask():
+            for timed in filter(None, map(self.start, tasks)):
+                with closing(train((self.job, timed))) as values:
+                    for value in values:
+                        self.hear(timed, value)
+                self.stop()
 
-    def _train_next(self) -> None:
-        task = self._next_task()
+    def ask(self) -> list[Task]:
+        """The tasks to train next; none: those asked before are not done, or the run has ended."""
+        if self.ended or self._asked:
+            return []
+        with self._working():
+            tasks, self._left_over = self._left_over, []
+            if not tasks:
+                reason = self._spent()
+                if reason is not None:
+                    self._finish(reason)
+                    return []
+                tasks = self._next_tasks()
+        self._asked = {task.workflow: task for task in tasks}
+        return tasks
+
+    def start(self, task: Task) -> Task | None:
+        """The task as it is to be trained now; None: no time is left for it and later ones.
+
+        Training again what was lost begins here, too. Every start is ended by a `stop`.
+        """
+        with self._working():
+            left = self._seconds_left()
+            if self._late or not time_for(self._pace.to_begin(), left):
+                self._late = True
+                self._asked = {n: t for n, t in self._asked.items() if n < task.workflow}
+                return None
+            self._heard[task.workflow] = deque()
+            self._record()
+        self._watch.start()
+        until = None if left is None else time.time() + left
+        return replace(task, pace=self._pace, until=until)
+
+    def stop(self) -> None:
+        """A training that was started has ended or was lost."""
+        self._watch.stop()
+
+    def hear(self, task: Task, value: Update | Trained | Failure) -> None:
+        """Take in what a training yielded; recorded when its turn has come."""
+        with self._working():
+            self._heard[task.workflow].append(value)
+            self._record()
+
+    def lost(self, task: Task, cause: str) -> None:
+        """Tell observers that a task is trained again, because whoever trained it is gone."""
+        with self._working():
+            named = self._named(task.workflow, task.order)
+            self._pass_on({"event": "worker-lost", **named, "cause": cause})
+
+    def fail(self, task: Task, error: Exception) -> None:
+        """Mark a task as failed; the run ends here, and can be resumed."""
+        with self._working():
+            self._tell_failed(task, error)
+
+    def _record(self) -> None:
+        """Record what was heard of the workflow whose turn it is, and of those that follow."""
+        while (number := len(self.finished)) in self._heard and number in self._asked:
+            task, values = self._asked[number], self._heard[number]
+            if self._announced < number:
+                self._announced = number
+                self._announce(task)
+            while values:
+                self._take(task, values.popleft())
+            if number == len(self.finished):
+                return
+            del self._asked[number], self._heard[number]
+
+    def _take(self, task: Task, value: Update | Trained | Failure) -> None:
+        if isinstance(value, Update):
+            self._ledger.spend(value.values["transitions"])
+            self._tell("update", value.values, value.lap)
+        elif isinstance(value, Trained):
+            self._keep(value)
+        else:
+            if isinstance(value.error, CollectError):
+                self._tell_failed(task, value.error)
+            raise value.error
+
+    def _tell_failed(self, task: Task, error: Exception) -> None:
+        cause = {"cause": str(error)}
+        self._tell("workflow-failed", self._named(task.workflow, task.order) | cause)
+
+    def _announce(self, task: Task) -> None:
         self._tell(
             "workflow-started",
             {
                 **self._named(task.workflow, task.order),
                 "seed": task.seed,
+                "batch_first": task.batch[0],
+                "batch_size": task.batch[1],
                 "inherited_from": task.inherited_from,
                 "distance": self._distance(task),
                 "budget_steps": task.budget.max_steps,
@@ -123,43 +218,41 @@ class Search:
                 "steps_per_update": task.budget.steps,
             },
         )
-        try:
-            training = Training(self.job, task, self._clock, self._ledger, self._pace, self._tell)
-            trained = training.run()
-        except CollectError as error:
-            cause = {"cause": str(error)}
-            self._tell("workflow-failed", self._named(task.workflow, task.order) | cause)
-            raise
-        self._keep(trained)
 
-    def _next_task(self) -> Task:
-        job, number = self.job, len(self.finished)
+    def _next_tasks(self) -> list[Task]:
         with self._clock.phase("search"), self._calling_searcher():
-            order = check_order(tuple(self.searcher.ask()), len(job.model.units))
-            give = getattr(self.searcher, "budget", None)
-            share = give(order) if give is not None else None
-        budget = self._budget(1.0 if share is None else float(share))
-        chosen = parent(job.config.inherit, order, self.finished)
-        with self._clock.phase("store"):
-            state = None if chosen is None else self.store.load_checkpoint(chosen.workflow).trainer
-        return Task(
-            workflow=number,
-            order=order,
-            seed=purpose_seed(job.config.seed, Purpose.WORKFLOW, number),
-            budget=budget,
-            inherited_from=None if chosen is None else chosen.workflow,
-            inherit=state,
-        )
+            choices = self._asker().ask(len(self.finished))
+        tasks = []
+        for workflow, (order, budget) in enumerate(choices, start=len(self.finished)):
+            chosen = parent(self.job.config.inherit, order, self.finished)
+            with self._clock.phase("store"):
+                state = (
+                    None if chosen is None else self.store.load_checkpoint(chosen.workflow).trainer
+                )
+            tasks.append(
+                Task(
+                    workflow=workflow,
+                    order=order,
+                    seed=purpose_seed(self.job.config.seed, Purpose.WORKFLOW, workflow),
+                    budget=budget,
+                    inherited_from=None if chosen is None else chosen.workflow,
+                    inherit=state,
+                    batch=(len(self.finished), len(choices)),
+                )
+            )
+        return tasks
 
     def _keep(self, trained: Trained) -> None:
         job, result = self.job, trained.result
+        self._ledger.spend(result.evaluation_steps)
+        self._pace = trained.pace
         with self._clock.phase("search"), self._calling_searcher():
             self.searcher.tell(result.order, result.outcome())
             state = dict(self.searcher.state())
         is_best = better(result, self.best)
         self.finished.append(result)
         policy = StoredPolicy(
-            trained.policy.snapshot(),
+            trained.policy,
             PolicyLabel(
                 order=result.order,
                 units=job.model.units,
@@ -185,6 +278,7 @@ class Search:
                 "beside": job.beside.id,
                 "best": is_best,
             },
+            trained.lap,
         )
         if is_best:
             with self._clock.phase("store"):
@@ -192,7 +286,6 @@ class Search:
 
     def _take_up(self, events: Sequence[Mapping[str, Any]]) -> None:
         done = [event for event in events if event["event"] == "workflow-finished"]
-        self.finished = [WorkflowResult.from_values(event) for event in done]
         self._compliances = [
             event["compliance"]
             for event in events
@@ -200,28 +293,66 @@ class Search:
         ]
         for event in events:
             self._add_seconds(event["time"])
-        self._ledger.resume(int(events[-1]["ledger"]), self.seconds["wall"])
+        results = [WorkflowResult.from_values(event) for event in done]
         if self.ended or not done:
-            return
-        last = self.store.load_checkpoint(self.finished[-1].workflow)
-        with self._calling_searcher():
-            self.searcher.load(last.searcher)
+            self.finished = results
+        else:
+            self._take_up_batch(results, events)
+        last = events[-1]
+        self._ledger.steps = int(last["ledger"])
+        self._ledger.seconds_before = last["time"].get("elapsed", self.seconds["wall"])
         best = self.best
         if best is not None and self.store.best_workflow() != best.workflow:
             self.store.save_best(self.store.load_checkpoint(best.workflow).policy)
 
+    def _take_up_batch(
+        self, results: list[WorkflowResult], events: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Go on after these results, within the batch they ended in, if they did not end it.
+
+        What was asked together is asked again as it was at first, knowing what was known then.
+        """
+        started = [event for event in events if event["event"] == "workflow-started"]
+        first = started[-1].get("batch_first", len(results) - 1)
+        whole = len(results) == first + started[-1].get("batch_size", 1)
+        known = len(results) if whole else first
+        self.finished = results[:known]
+        if known:
+            last = self.store.load_checkpoint(known - 1)
+            with self._calling_searcher():
+                self.searcher.load(last.searcher)
+            ends = [event for event in events if event["event"] == "workflow-finished"]
+            self._ledger.steps = int(ends[known - 1]["ledger"])
+        if whole:
+            return
+        tasks = self._next_tasks()
+        for task, result in zip(tasks, results[first:], strict=False):
+            if task.order != result.order:
+                raise UsageError(
+                    f"run {self.store.id}: the searcher asked for {self.job.written(task.order)} "
+                    f"where it had asked for {self.job.written(result.order)}, so the run cannot "
+                    "go on as it began; it needs the versions and plugins it was started with"
+                )
+            with self._calling_searcher():
+                self.searcher.tell(result.order, result.outcome())
+        self.finished = results
+        self._left_over = tasks[len(results) - first :]
+
     def _spent(self) -> str | None:
         """Why no further workflow is begun; None: there is budget for one."""
-        job = self.job
-        if len(self.finished) >= job.config.workflows:
+        if len(self.finished) >= self.job.config.workflows:
             return "workflows"
-        left = self._left_for_training()
-        n_envs = job.cadence.n_envs or job.config.n_envs
-        if left is not None and left < n_envs * job.episode_steps:
+        if not self._asker().affordable():
             return "total-episodes"
-        if not self._ledger.time_for(self._clock.elapsed(), self._pace.to_begin()):
+        if self._late or not time_for(self._pace.to_begin(), self._seconds_left()):
             return "wall-time"
         return None
+
+    def _asker(self) -> Asker:
+        return Asker(self.job, self.searcher, self._ledger.left())
+
+    def _seconds_left(self) -> float | None:
+        return self._ledger.seconds_left(self._watch.elapsed())
 
     def _finish(self, reason: str) -> None:
         warning = constant_warning(self._compliances, self.job.definition.id)
@@ -238,24 +369,6 @@ class Search:
                 "best": None if best is None else best.workflow,
             },
         )
-
-    def _budget(self, share: float) -> WorkflowBudget:
-        return workflow_budget(
-            self.job.config,
-            self.job.cadence,
-            self.job.episode_steps,
-            share,
-            self._left_for_training(),
-        )
-
-    def _left_for_training(self) -> int | None:
-        left, score = self._ledger.left(), self.job.score
-        if left is None:
-            return None
-        if not score.evaluates:
-            return left
-        n_envs, steps = self.job.config.n_envs, self.job.episode_steps
-        return max(0, left - steps_to_play(score.count, n_envs, steps))
 
     def _distance(self, task: Task) -> float | None:
         if task.inherited_from is None:
@@ -285,17 +398,25 @@ class Search:
             "beside": job.beside.id,
             "units": list(job.model.units),
             "workflows": job.config.workflows,
+            "batch": job.batch,
             "episode_steps": job.episode_steps,
         }
 
-    def _tell(self, kind: str, values: Mapping[str, Any]) -> None:
-        """Store an event and tell the observers; what that costs is counted from here on."""
+    def _tell(
+        self, kind: str, values: Mapping[str, Any], lap: Mapping[str, float] | None = None
+    ) -> None:
+        """Store an event and tell the observers; what that costs is counted from here on.
+
+        `lap` is the time of the training that it tells of.
+        """
         event: dict[str, Any] = {"event": kind, **values, "ledger": self._ledger.steps}
         if kind == "update":
             self._compliances.append(values["compliance"])
-        lap = self._clock.lap()
-        self._add_seconds(lap)
-        event["time"] = {"at": round(time.time(), 3), **lap}
+        own = self._clock.lap()
+        spent = own if lap is None else added(own, lap)
+        self._add_seconds(spent)
+        elapsed = round(self.elapsed, 7)
+        event["time"] = {"at": round(time.time(), 3), "elapsed": elapsed, **spent}
         with self._clock.phase("store"):
             self.store.record(event)
         self._pass_on(event)
@@ -307,11 +428,20 @@ class Search:
 
     def _add_seconds(self, lap: Mapping[str, float]) -> None:
         for phase, seconds in lap.items():
-            if phase != "at":
+            if phase not in {"at", "elapsed"}:
                 self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
 
     def _calling_searcher(self) -> Any:
         return calling(f"searcher {self.job.searcher.spec.name!r}")
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        self._watch.start()
+        try:
+            with self._clock.running():
+                yield
+        finally:
+            self._watch.stop()
 
 
 def _known(value: float) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -30,6 +30,16 @@ class PhaseClock:
         finally:
             self._settle()
             self._since = None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Leave out the time inside, while others have their turn."""
+        self._settle()
+        self._since = None
+        try:
+            yield
+        finally:
+            self._since = perf_counter()
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -68,3 +78,33 @@ class PhaseClock:
         if self._since is not None:
             self._seconds[self._phase] += now - self._since
             self._since = now
+
+
+def added(*laps: Mapping[str, float]) -> dict[str, float]:
+    """The sum of laps."""
+    return {name: round(sum(lap[name] for lap in laps), 7) for name in laps[0]}
+
+
+class Stopwatch:
+    """Seconds during which something was going on, however many things at once."""
+
+    def __init__(self) -> None:
+        self._going = 0
+        self._since = 0.0
+        self._before = 0.0
+
+    def start(self) -> None:
+        """One more thing has begun."""
+        if not self._going:
+            self._since = perf_counter()
+        self._going += 1
+
+    def stop(self) -> None:
+        """One of them has ended."""
+        self._before = self.elapsed()
+        self._since = perf_counter()
+        self._going -= 1
+
+    def elapsed(self) -> float:
+        """Seconds until now."""
+        return self._before + (perf_counter() - self._since if self._going else 0.0)

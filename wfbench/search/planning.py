@@ -12,23 +12,44 @@ from wfbench.config import SETTINGS, RunConfig
 from wfbench.contract import UsageError
 from wfbench.layers import Effective
 from wfbench.plugins import PluginHost
-from wfbench.selection import Choice, select
+from wfbench.selection import Choice, parse_selector, select
 
 from .job import SearchJob, stored_options
 
 KINDS = ("env", "collector", "trainer", "searcher")
 
 
-def plan_jobs(config: RunConfig, chosen: Mapping[str, Sequence[Choice]]) -> list[SearchJob]:
-    """One job for every combination of the selected collectors and trainers."""
+def plan_jobs(
+    config: RunConfig, chosen: Mapping[str, Sequence[Choice]], width: int = 1
+) -> list[SearchJob]:
+    """One job for every combination of the selected collectors, trainers and seeds.
+
+    `width` is how many orders the executor trains at a time.
+    """
     [env], [searcher] = chosen["env"], chosen["searcher"]
+    seeds = range(config.seed, config.seed + config.seeds)
+    cells = list(product(chosen["collector"], chosen["trainer"], seeds))
+    batch = _batch(config, searcher, width, len(cells))
+    each = replace(config, seeds=1, batch=batch, executor=chosen["executor"][0].label)
     jobs = [
-        SearchJob(config, env, collector, trainer, searcher)
-        for collector, trainer in product(chosen["collector"], chosen["trainer"])
+        SearchJob(replace(each, seed=seed), env, collector, trainer, searcher)
+        for collector, trainer, seed in cells
     ]
     # What is misspelt is found before anything is written.
     _ = jobs[0].score, jobs[0].definition
     return jobs
+
+
+def _batch(config: RunConfig, searcher: Choice, width: int, searches: int) -> int:
+    """How many orders each of the searches asks at a time."""
+    if "batches" not in searcher.spec.capabilities:
+        if config.batch > 1:
+            raise UsageError(
+                f"batch is {config.batch}, but searcher {searcher.spec.name!r} asks for one order "
+                "at a time"
+            )
+        return 1
+    return config.batch or -(-width // searches)
 
 
 def stored_config(job: SearchJob, run: str, created: str, *, smoke: bool) -> dict[str, Any]:
@@ -72,11 +93,25 @@ def restored_settings(stored: Mapping[str, Any]) -> RunConfig:
     return RunConfig(**given)
 
 
+def restored_executor(host: PluginHost, effective: Effective, stored: Mapping[str, Any]) -> Choice:
+    """The executor that is asked for, or else the one that a stored run was started with."""
+    selector = restored_settings(stored).executor
+    if "executor" in effective.sources:
+        selector = effective.config.executor
+    name = parse_selector(selector)[0]
+    options = {name: effective.options[name]} if name in effective.options else {}
+    [choice] = select(host, {"executor": [selector]}, options)["executor"]
+    return choice
+
+
 def refuse_contradiction(effective: Effective, cells: Sequence[Mapping[str, Any]]) -> None:
-    """A resumed run keeps its settings; whoever asks for others is told so."""
+    """A resumed run keeps its settings but the executor; whoever asks for others is told so."""
     stored = cells[0]
-    kept = restored_settings(stored)
+    seeds = len({cell["settings"]["seed"] for cell in cells})
+    kept = replace(restored_settings(stored), seeds=seeds)
     for name, source in effective.sources.items():
+        if name == "executor":
+            continue  # where orders are trained changes nothing; how many at a time would
         asked, was = getattr(effective.config, name), getattr(kept, name)
         if asked != was and not source.startswith("preset "):
             raise UsageError(
@@ -87,7 +122,10 @@ def refuse_contradiction(effective: Effective, cells: Sequence[Mapping[str, Any]
     options = {
         plugin["name"]: plugin["options"] for cell in cells for plugin in cell["plugins"].values()
     }
+    executor = parse_selector(effective.config.executor)[0]
     for plugin, given in effective.options.items():
+        if plugin == executor and plugin not in options:
+            continue
         for key, value in given.items():
             was = options.get(plugin, {}).get(key)
             if values.to_text(value) != values.to_text(was):

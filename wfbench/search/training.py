@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 from wfbench.compliance import Shaped
 from wfbench.contract import (
-    Arrays,
     Collector,
     EnvInfo,
-    Order,
     Policy,
     Rollout,
     Trainer,
@@ -21,59 +20,32 @@ from wfbench.contract import (
 )
 from wfbench.seeding import Purpose, make_plan, purpose_seed
 
-from .budget import Ledger, Pace, WorkflowBudget
+from .budget import time_for
 from .episodes import EpisodeWindow, Summary, summarise
 from .job import SearchJob, calling
 from .phases import PhaseClock
 from .playing import play
 from .results import BUDGET, COMPLIANT, WorkflowResult
+from .tasks import Failure, Task, Trained, Update
 from .verdicts import Judge, Verdict
 
-Tell = Callable[[str, dict[str, Any]], None]
-"""Called with the kind and the values of an event."""
 
-
-@dataclass(frozen=True)
-class Task:
-    """One order to train."""
-
-    workflow: int
-    order: Order
-    seed: int
-    budget: WorkflowBudget
-    inherited_from: int | None = None
-    inherit: Arrays | None = None
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A trained order."""
-
-    result: WorkflowResult
-    policy: Policy
-    """The policy that made the last rollout: the one that was judged."""
-    state: Arrays
-    info: EnvInfo
+def train(work: tuple[SearchJob, Task]) -> Generator[Update | Trained | Failure, None, None]:
+    """Train one order: its updates, and at last how it ended. What executors call."""
+    try:
+        yield (yield from Training(*work).run())
+    except Exception as error:  # noqa: BLE001 - raised again where the search goes on
+        yield Failure(error)
 
 
 class Training:
     """Trains one order of a job."""
 
-    def __init__(
-        self,
-        job: SearchJob,
-        task: Task,
-        clock: PhaseClock,
-        ledger: Ledger,
-        pace: Pace,
-        tell: Tell,
-    ) -> None:
+    def __init__(self, job: SearchJob, task: Task) -> None:
         self._job = job
         self._task = task
-        self._clock = clock
-        self._ledger = ledger
-        self._pace = pace
-        self._tell = tell
+        self._clock = PhaseClock()
+        self._pace = task.pace
         config, budget = job.config, task.budget
         # Where one env does the work of many, its last episodes stand for theirs.
         per_env = max(1, config.n_envs // budget.n_envs)
@@ -82,26 +54,26 @@ class Training:
         self._window = EpisodeWindow(budget.n_envs, max(self._judged, self._scored))
         self._judge = Judge(config, budget)
 
-    def run(self) -> Trained:
+    def run(self) -> Generator[Update, None, Trained]:
         """Train until compliant, out of budget or hopeless, and score."""
         job, task, clock = self._job, self._task, self._clock
-        began = clock.elapsed()
-        plan = make_plan(job.ref, task.budget.n_envs, task.seed)
-        with clock.phase("open"), calling(f"collector {job.collector.spec.name!r}"):
-            collector: Collector = job.collector.build()
-            info = collector.open(plan)
-        try:
-            with clock.phase("open"), calling(f"trainer {job.trainer.spec.name!r}"):
-                trainer = self._trainer(info)
-            self._pace.start = clock.elapsed() - began
-            policy, verdict = self._learn(collector, trainer)
-        finally:
-            with clock.phase("open"):
-                collector.close()
-        result = self._result(policy, verdict)
-        with clock.phase("update"):
-            state = trainer.state()
-        return Trained(result, policy, state, info)
+        with clock.running():
+            plan = make_plan(job.ref, task.budget.n_envs, task.seed)
+            with clock.phase("open"), calling(f"collector {job.collector.spec.name!r}"):
+                collector: Collector = job.collector.build()
+                info = collector.open(plan)
+            try:
+                with clock.phase("open"), calling(f"trainer {job.trainer.spec.name!r}"):
+                    trainer = self._trainer(info)
+                self._pace = replace(self._pace, start=clock.elapsed())
+                policy, verdict = yield from self._learn(collector, trainer)
+            finally:
+                with clock.phase("open"):
+                    collector.close()
+            result = self._result(policy, verdict)
+            with clock.phase("update"):
+                state, snapshot = dict(trainer.state()), policy.snapshot()
+            return Trained(result, snapshot, state, info, self._pace, clock.lap())
 
     def _trainer(self, info: EnvInfo) -> Trainer:
         job, task = self._job, self._task
@@ -115,7 +87,9 @@ class Training:
         trainer.start(task.order, task.inherit)
         return trainer
 
-    def _learn(self, collector: Collector, trainer: Trainer) -> tuple[Policy, Verdict]:
+    def _learn(
+        self, collector: Collector, trainer: Trainer
+    ) -> Generator[Update, None, tuple[Policy, Verdict]]:
         clock, shaper = self._clock, self._job.shaper(self._task.order)
         who = f"trainer {self._job.trainer.spec.name!r}"
         self._used = self._updates = 0
@@ -132,8 +106,7 @@ class Training:
             self._count(rollout, shaped)
             summary = self._window.last(self._judged)
             verdict = self._judge.after_rollout(rollout, summary, self._used)
-            needed = self._pace.to_end_well()
-            if verdict is None and not self._ledger.time_for(clock.elapsed(), needed):
+            if verdict is None and not time_for(self._pace.to_end_well(), self._seconds_left()):
                 verdict = Verdict(BUDGET, "wall-time")
             stats, learned = None, policy
             if verdict is None:
@@ -142,46 +115,48 @@ class Training:
                     learned = trainer.policy()
                 self._updates += 1
                 verdict = self._judge.after_update(stats, learned)
-            self._report(rollout, shaped, summary, stats)
+            update = Update(self._report(rollout, shaped, summary, stats), clock.lap())
+            with clock.paused():
+                yield update
             if verdict is not None:
                 return policy, verdict
             policy = learned
             longest = max(longest, clock.elapsed() - began)
-            self._pace.rollout = longest
+            self._pace = replace(self._pace, rollout=longest)
+
+    def _seconds_left(self) -> float | None:
+        until = self._task.until
+        return None if until is None else until - time.time()
 
     def _count(self, rollout: Rollout, shaped: Shaped) -> None:
         self._used += rollout.transitions
-        self._ledger.spend(rollout.transitions)
         self._window.add(shaped.episodes)
 
     def _report(
         self, rollout: Rollout, shaped: Shaped, judged: Summary, stats: UpdateStats | None
-    ) -> None:
+    ) -> dict[str, Any]:
         job, task = self._job, self._task
         ended = shaped.episodes
-        self._tell(
-            "update",
-            {
-                "workflow": task.workflow,
-                "update": self._updates,
-                "order": job.written(task.order),
-                "definition": job.definition.id,
-                "beside": job.beside.id,
-                "policy_version": int(rollout.policy_version.max()),
-                "transitions": rollout.transitions,
-                "env_steps": self._used,
-                "episodes": len(ended),
-                "return": float(ended.env_return.mean()) if len(ended) else math.nan,
-                "alignment": float(ended.alignment.mean()) if len(ended) else math.nan,
-                "compliance": judged.compliance,
-                "beside_compliance": judged.beside,
-                "fixes": judged.fixes,
-                "counted": judged.counted,
-                "wasted": judged.wasted,
-                "marks": list(rollout.marks),
-                "stats": None if stats is None else dict(stats.values),
-            },
-        )
+        return {
+            "workflow": task.workflow,
+            "update": self._updates,
+            "order": job.written(task.order),
+            "definition": job.definition.id,
+            "beside": job.beside.id,
+            "policy_version": int(rollout.policy_version.max()),
+            "transitions": rollout.transitions,
+            "env_steps": self._used,
+            "episodes": len(ended),
+            "return": float(ended.env_return.mean()) if len(ended) else math.nan,
+            "alignment": float(ended.alignment.mean()) if len(ended) else math.nan,
+            "compliance": judged.compliance,
+            "beside_compliance": judged.beside,
+            "fixes": judged.fixes,
+            "counted": judged.counted,
+            "wasted": judged.wasted,
+            "marks": list(rollout.marks),
+            "stats": None if stats is None else dict(stats.values),
+        }
 
     def _result(self, policy: Policy, verdict: Verdict) -> WorkflowResult:
         job, task = self._job, self._task
@@ -229,6 +204,5 @@ class Training:
                 seed=self._task.seed,
                 n_envs=job.config.n_envs,
             )
-        self._pace.evaluation = self._clock.elapsed() - began
-        self._ledger.spend(played.env_steps)
+        self._pace = replace(self._pace, evaluation=self._clock.elapsed() - began)
         return summarise(played.rows[0]), played.env_steps

@@ -14,10 +14,11 @@ from wfbench.options import resolve_options
 
 from .checklist import go_through
 from .promise import Progress, Promise
-from .verdict import expect
+from .verdict import DoesNotApply, expect
 
 _UNITS = 5
 _QUESTIONS = 8
+_BATCH = 3
 
 
 def check_searcher(
@@ -34,6 +35,7 @@ def check_searcher(
             ("the same seed and outcomes give the same orders", subject.determinism),
             ("state() is JSON, and load() goes on as if never interrupted", subject.resuming),
             ("an order whose training failed is data, not an end", subject.failures),
+            ("orders asked together are orders, and the same again", subject.batches),
         ],
         progress,
     )
@@ -44,7 +46,7 @@ class _Subject:
     spec: SearcherSpec
     options: Mapping[str, Any]
 
-    def build(self, num_units: int = _UNITS, seed: int = 3) -> Searcher:
+    def build(self, num_units: int = _UNITS, seed: int = 3) -> Any:
         setup = SearcherSetup(num_units, seed)
         searcher: Searcher = load_object(self.spec.factory)(setup, **self.options)
         return searcher
@@ -73,6 +75,17 @@ class _Subject:
         expected = orders[_QUESTIONS // 2 :]
         expect(rest == expected, f"after load() it asked {rest} instead of {expected}")
 
+    def batches(self) -> None:
+        if "batches" not in self.spec.capabilities:
+            raise DoesNotApply('it does not declare "batches"')
+        expect(self.build().ask_batch(1) == [self.build().ask()], "ask_batch(1) is not [ask()]")
+        first, second = (_search_in_batches(self.build()) for _ in range(2))
+        expect(first == second, f"orders {second} instead of {first}")
+        for orders in first:
+            expect(1 <= len(orders) <= _BATCH, f"ask_batch({_BATCH}) gave {len(orders)} orders")
+            for order in orders:
+                expect(sorted(order) == list(range(_UNITS)), f"{order} is no order")
+
     def failures(self) -> None:
         searcher = self.build()
         for _ in range(3):
@@ -81,6 +94,17 @@ class _Subject:
         order = searcher.ask()
         expect(sorted(order) == list(range(_UNITS)), f"after failures it asked {order}")
         json.dumps(dict(searcher.state()), allow_nan=False)
+
+
+def _search_in_batches(searcher: Any) -> list[list[Order]]:
+    batches = []
+    for _ in range(_QUESTIONS // 2):
+        orders = list(searcher.ask_batch(_BATCH))
+        for order in orders:
+            score = -10.0 * sum(place * unit for place, unit in enumerate(order))
+            searcher.tell(order, Outcome(score, 0.9, compliant=True, env_steps=1000))
+        batches.append(orders)
+    return batches
 
 
 def _search(searcher: Searcher, questions: int, first: int = 0) -> list[Order]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from wfbench.config import RunConfig
 from wfbench.plugins import PluginHost, PluginSettings, load_plugins
+from wfbench.search.dispatch import run_searches
 from wfbench.search.job import SearchJob
 from wfbench.search.loop import Search
 from wfbench.search.planning import stored_config
@@ -135,6 +137,15 @@ def wfbench_searchers():
 Make = Callable[..., SearchJob]
 
 
+class ExecutedSearch(Search):
+    """A search that can run on an executor by itself."""
+
+    def run_on(self, executor: Any) -> None:
+        """To its end."""
+        with closing(executor):
+            run_searches([self], executor)
+
+
 @pytest.fixture(scope="session")
 def host(tmp_path_factory: pytest.TempPathFactory) -> PluginHost:
     """Our plugins, and trainers and searchers of a laboratory."""
@@ -172,14 +183,14 @@ def begin(tmp_path: Path) -> Iterator[Callable[..., Search]]:
     """Searches in run directories of their own, closed at the end."""
     opened: list[RunStore] = []
 
-    def start(job: SearchJob, name: str = "r", *observers: Any) -> Search:
+    def start(job: SearchJob, name: str = "r", *observers: Any) -> ExecutedSearch:
         path = tmp_path / name
         if path.exists():
             store = RunStore.resume(path)
         else:
             store = RunStore.create(path, stored_config(job, name, "now", smoke=False))
         opened.append(store)
-        return Search(job, store, observers)
+        return ExecutedSearch(job, store, observers)
 
     yield start
     for store in opened:

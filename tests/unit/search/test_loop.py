@@ -11,9 +11,10 @@ import pytest
 
 from wfbench.compliance import find_definition
 from wfbench.contract import CollectError, PluginError, UsageError
+from wfbench.search.dispatch import run_searches
 from wfbench.search.loop import Search
-from wfbench.search.matrix import run_interleaved
 from wfbench.store.policy_file import read_policy
+from wfbench_executors.local import LocalExecutor
 
 DEFINITION = find_definition("effective").id
 Make = Callable[..., Any]
@@ -59,7 +60,9 @@ def test_phases_of_all_events_sum_to_their_wall_time(make_job: Make, begin: Begi
     search = begin(make_job())
     search.run()
     for event in _events(search):
-        parts = {name: s for name, s in event["time"].items() if name not in {"at", "wall"}}
+        parts = {
+            name: s for name, s in event["time"].items() if name not in {"at", "elapsed", "wall"}
+        }
         assert sum(parts.values()) == pytest.approx(event["time"]["wall"], abs=2e-6)
         assert min(parts.values()) >= -1e-6, parts
     told = sum(event["time"]["wall"] for event in _events(search))
@@ -251,7 +254,7 @@ def test_searches_take_turns_and_have_the_same_seeds(make_job: Make, begin: Begi
         )
         for name in ("vector", "sequential")
     ]
-    run_interleaved(searches)
+    run_searches(searches, LocalExecutor())
     ends = [name for name, event in seen if event["event"] == "workflow-finished"]
     assert ends == ["vector", "sequential", "sequential", "vector", "vector", "sequential"]
     seeds = [[r.seed for r in search.finished] for search in searches]
@@ -272,15 +275,24 @@ def test_an_environment_without_a_workflow_model_is_refused(make_job: Make) -> N
 
 def test_a_resumed_run_knows_what_was_found_and_spent(make_job: Make, begin: Begin) -> None:
     job = make_job()
-    first = begin(job)
-    first.begin()
-    first.step()
+    first = begin(job, "r", _stop_after(1))
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
     first.store.close()
     second = begin(job)
     second.begin()
     assert [r.order for r in second.finished] == [r.order for r in first.finished]
     assert second.env_steps == first.env_steps
     assert len(second.searcher.told) == 1  # type: ignore[attr-defined]
-    while second.step():
-        pass
-    assert len(second.finished) == 3
+    second.store.close()
+    third = begin(job)
+    third.run()
+    assert len(third.finished) == 3
+
+
+def _stop_after(workflows: int) -> Callable[[Any], None]:
+    def observe(event: Any) -> None:
+        if event["event"] == "workflow-finished" and event["workflow"] == workflows - 1:
+            raise KeyboardInterrupt
+
+    return observe

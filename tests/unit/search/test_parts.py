@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from wfbench.compliance import Episodes
 from wfbench.config import RunConfig
 from wfbench.contract import Cadence, Counters, UsageError
-from wfbench.search.budget import Ledger, workflow_budget
+from wfbench.search.budget import Ledger, time_for, workflow_budget
 from wfbench.search.episodes import EpisodeWindow
 from wfbench.search.inheriting import parent
-from wfbench.search.phases import PhaseClock
+from wfbench.search.phases import PhaseClock, Stopwatch
 from wfbench.search.results import WorkflowResult, better
 from wfbench.search.scoring import parse_score
 
@@ -121,11 +121,11 @@ class TestBudget:
 
     def test_time_is_left_only_for_what_would_end_in_time(self) -> None:
         ledger = Ledger(max_seconds=10)
-        assert ledger.time_for(1.0, 2.0)
-        assert not ledger.time_for(9.0, 2.0)
-        ledger.resume(steps=5, seconds=8.0)
-        assert not ledger.time_for(1.0, 1.0)
-        assert Ledger().time_for(1e9, 1e9)
+        assert time_for(2.0, ledger.seconds_left(1.0))
+        assert not time_for(2.0, ledger.seconds_left(9.0))
+        ledger.seconds_before = 8.0
+        assert not time_for(1.0, ledger.seconds_left(1.0))
+        assert time_for(1e9, Ledger().seconds_left(1e9))
 
 
 class TestPhases:
@@ -158,6 +158,23 @@ class TestPhases:
         with clock.running():
             pass
         assert clock.elapsed() < 0.05
+
+    def test_a_pause_is_not_counted(self) -> None:
+        clock = PhaseClock()
+        with clock.running(), clock.phase("idle"), clock.paused():
+            time.sleep(0.05)
+        assert clock.elapsed() < 0.05
+
+    def test_a_stopwatch_counts_what_overlaps_once(self) -> None:
+        watch = Stopwatch()
+        watch.start()
+        watch.start()
+        time.sleep(0.02)
+        watch.stop()
+        watch.stop()
+        stopped = watch.elapsed()
+        time.sleep(0.05)
+        assert 0.02 <= stopped == watch.elapsed() < 0.05
 
     def test_laps_add_up_to_what_elapsed(self) -> None:
         clock = PhaseClock()

@@ -1,0 +1,1 @@
+"""Bundled executors: where the training of orders runs."""
