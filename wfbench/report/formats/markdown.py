@@ -17,8 +17,8 @@ _SPECIAL = re.compile(r"([\\`*_\[\]#|~])")
 
 
 def render_markdown(report: Report) -> str:
-    """The report as Markdown, with shorter tables where a comment could not hold them."""
-    for rows in (_ROWS, 5, 1):
+    """The report as Markdown, with shorter tables or none where a comment could not hold them."""
+    for rows in (_ROWS, 5, 0):
         text = _rendered(report, rows)
         if len(text) <= _LONGEST:
             break
@@ -67,9 +67,9 @@ def _section(section: Section, rows: int) -> Iterator[str]:
     for note in section.notes:
         yield ""
         yield f"> {plain(note)}"
-    for exhibit in section.exhibits:
+    for exhibit in section.exhibits if rows else ():
         yield from _exhibit(exhibit, rows)
-    if section.facts:
+    if section.facts and rows:
         yield from _folded("Conditions", _facts(section))
 
 

@@ -16,13 +16,13 @@ Attribute = str | float | int | None
 
 def tag(name: str, *content: str | Markup, **attributes: Attribute) -> Markup:
     """An element; content that is not markup yet is escaped. `_` in a name stands for `-`."""
-    written = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _value(value))
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_value(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    inner = Markup("").join(escape(part) for part in content)
-    return Markup("<{0}{1}>{2}</{0}>").format(Markup(name), written, inner)  # noqa: S704 - ours
+    inner = "".join(map(escape, content))
+    return Markup(f"<{name}{written}>{inner}</{name}>")  # noqa: S704 - every part is escaped
 
 
 def drawing(width: float, height: float, label: str, parts: Iterable[Markup]) -> Markup:
@@ -75,12 +75,14 @@ def width_of(content: str) -> float:
 
 def shortened(content: str, limit: float) -> str:
     """As much of a text as fits."""
-    if width_of(content) <= limit:
-        return content
-    kept = content[:-1]
-    while len(kept) > 1 and width_of(kept + _ELLIPSIS) > limit:
-        kept = kept[:-1]
-    return kept + _ELLIPSIS
+    used, fits = 0.0, 1
+    for place, character in enumerate(content, start=1):
+        used += EM * _character(character)
+        if used > limit:
+            return content[:fits] + _ELLIPSIS
+        if used + EM * _character(_ELLIPSIS) <= limit:
+            fits = place
+    return content
 
 
 def _character(character: str) -> float:

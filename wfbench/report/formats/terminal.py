@@ -16,7 +16,7 @@ _STYLES: dict[Outcome, str] = {"good": "green", "bad": "bold red", "open": "yell
 
 def show_report(report: Report, out: Console) -> None:
     """Print summary and verdicts, then every section."""
-    out.print(report.title, style="bold")
+    out.print(clean(report.title), style="bold")
     for section in report.sections:
         out.print(_line(section.headline, section.title), soft_wrap=True)
     for section in report.sections:
@@ -52,7 +52,7 @@ def _show_exhibit(exhibit: Exhibit, out: Console) -> None:
     out.print()
     out.print(clean(exhibit.title), style="bold")
     table, picture = exhibit.table, exhibit.picture
-    shown = plain_table(*(column.title for column in table.columns))
+    shown = plain_table(*(clean(column.title) for column in table.columns))
     bars = _bars(exhibit) if isinstance(picture, Bars) else None
     if bars is not None:
         shown.add_column("")

@@ -31,7 +31,12 @@ def _rows(report: Report) -> Iterator[list[str]]:
         for exhibit in section.exhibits:
             for number, row in enumerate(exhibit.table.rows):
                 for column, value in zip(exhibit.table.columns, row, strict=True):
-                    place = [_text(exhibit.title), str(number), _text(column.name), column.unit]
+                    place = [
+                        _text(exhibit.title),
+                        str(number),
+                        _text(column.name),
+                        _text(column.unit),
+                    ]
                     yield [*where, *place, _cell(value)]
 
 

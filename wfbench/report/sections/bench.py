@@ -142,6 +142,22 @@ def _notes(summaries: Sequence[CaseSummary]) -> list[str]:
                 f"{case_name(summary)}: actions came from a policy {figures.lag_mean:.2f} updates "
                 f"old on average, {figures.lag_max} at most"
             )
+        if summary.outliers:
+            rounds = ", ".join(str(number + 1) for number in summary.outliers)
+            notes.append(
+                f"{case_name(summary)}: round {rounds} is far from the others, and part of the mean"
+            )
+    busy = [
+        (s.figures.foreign_cores or 0.0, case_name(s))
+        for s in summaries
+        if s.figures is not None and s.figures.disturbed
+    ]
+    if busy:
+        cores, name = max(busy)
+        notes.append(
+            f"While {len(busy)} of {len(summaries)} cases were measured, other programs used up to "
+            f"{cores:.1f} cores ({name}); stop them, or measure more rounds."
+        )
     return notes
 
 

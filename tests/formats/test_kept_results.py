@@ -1,0 +1,89 @@
+"""What released versions wrote can be read by this one, for ever."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from wfbench.bench.saved import load_session
+from wfbench.plugins import PluginSettings, load_plugins
+from wfbench.report.catalogue import list_runs
+from wfbench.report.formats.choosing import our_formats
+from wfbench.report.sections.sources import Sources
+from wfbench.store.checkpoint import read_checkpoint
+from wfbench.store.policy_file import read_policy
+from wfbench.store.validation import validate_run
+
+DATA = Path(__file__).parent / "data"
+RUNS = ["bench", "matrix", "search", "search-without-executor"]
+FILES = ["landscape.json", "searchers.json"]
+
+
+def test_every_kept_run_is_known_here() -> None:
+    assert sorted(path.name for path in DATA.iterdir()) == sorted([*RUNS, *FILES])
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_every_file_of_a_kept_run_is_sound(run: str) -> None:
+    findings = validate_run(DATA / run, load_session)
+    assert [finding for finding in findings if finding.problem is not None] == []
+    checked = {finding.file for finding in findings}
+    there = {str(p.relative_to(DATA / run)) for p in (DATA / run).rglob("*") if p.is_file()}
+    assert there == checked
+
+
+def test_kept_runs_are_listed_with_their_figures() -> None:
+    records = {record.name: record for record in list_runs(DATA)}
+    assert {name: (one.kind, one.status) for name, one in records.items()} == {
+        "bench": ("bench", "complete"),
+        "matrix": ("matrix", "complete"),
+        "search": ("search", "complete"),
+        "search-without-executor": ("search", "complete"),
+    }
+    bench, old = records["bench"].figures, records["search-without-executor"].figures
+    assert bench is not None
+    assert old is not None
+    assert set(bench) == {"sequential@2", "pipe:workers=1@2", "sequential@4", "pipe:workers=1@4"}
+    assert old["env-steps"] == 360
+    assert old["return"] == -18.57421875
+
+
+def test_a_run_of_a_version_without_executors_did_the_same_work_as_one_with_them() -> None:
+    records = {record.name: record for record in list_runs(DATA)}
+    assert records["search"].workload == records["search-without-executor"].workload
+
+
+@pytest.mark.parametrize("name", ["html", "md", "csv", "junit"])
+def test_everything_kept_can_be_reported_in_every_format(name: str) -> None:
+    host = load_plugins(PluginSettings(external=False))
+    named = [str(DATA / result) for result in (*RUNS, *FILES)]
+    report = Sources(DATA, host).report(named)
+    kinds = [section.kind for section in report.sections]
+    assert set(kinds) == {"bench", "matrix", "search", "evaluation", "landscape", "searchers"}
+    assert len(our_formats()[name].render(report)) > 1000
+
+
+def test_kept_policies_and_checkpoints_have_their_weights() -> None:
+    policy = read_policy(DATA / "search" / "policy.npz")
+    assert policy.label.units == ("user", "enterprise", "operational", "server", "defender")
+    assert all(array.size for array in policy.snapshot.arrays.values())
+    checkpoint = read_checkpoint(DATA / "search-without-executor" / "checkpoints" / "000.npz")
+    assert checkpoint.trainer
+
+
+@pytest.mark.parametrize("run", ["search", "search-without-executor"])
+def test_a_kept_run_that_was_cut_short_goes_on(
+    run: str, kept: Path, wfbench: Callable[..., object], small_plugins: dict[str, str]
+) -> None:
+    events = kept / run / "events.jsonl"
+    lines = events.read_bytes().splitlines(keepends=True)
+    ends = [i for i, line in enumerate(lines) if b'"workflow-finished"' in line]
+    events.write_bytes(b"".join(lines[: ends[0] + 2]) + b'{"event":"upd')
+    done = wfbench("run", "--resume", run, "--out", str(kept), "--json", env=small_plugins)
+    assert done.returncode == 0, done.stderr  # type: ignore[attr-defined]
+    [answer] = json.loads(done.stdout)["runs"]  # type: ignore[attr-defined]
+    assert answer["complete"]
+    assert answer["env_steps"] == 360

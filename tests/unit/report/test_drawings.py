@@ -1,0 +1,149 @@
+"""Pictures say what their tables say: lengths, places and colours are proportional."""
+
+from __future__ import annotations
+
+import math
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wfbench.report.document import Bars, Column, Curves, Exhibit, Heat, Shares, Table
+from wfbench.report.formats.axes import linear, logarithmic
+from wfbench.report.formats.draw import draw
+from wfbench.report.formats.grid import colour, ink_on
+from wfbench.report.formats.html import NARROW, WIDE
+from wfbench.report.formats.svg import shortened, width_of
+
+WIDTHS = [WIDE, NARROW]
+numbers = st.floats(-1e9, 1e9, allow_nan=False).map(lambda value: round(value, 3))
+
+
+def _drawn(table: Table, picture: object, width: float) -> ET.Element:
+    exhibit = Exhibit("t", "r", table, "c", picture)  # type: ignore[arg-type]
+    drawing = draw(exhibit, width)
+    assert drawing is not None
+    return ET.fromstring(str(drawing))  # noqa: S314 - our own
+
+
+def _rects(root: ET.Element, kind: str) -> list[ET.Element]:
+    return [rect for rect in root.iter("rect") if rect.get("class", "").split()[0] == kind]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_bars_begin_at_zero_and_are_as_long_as_their_values(width: float) -> None:
+    table = Table((Column("a"), Column("b", "ms")), (("one", 10.0), ("two", 40.0), ("no", None)))
+    root = _drawn(table, Bars("a", "b"), width)
+    one, two = _rects(root, "c0")
+    assert one.get("x") == two.get("x")
+    lengths = [float(rect.get("width", "")) for rect in (one, two)]
+    assert lengths[1] == pytest.approx(4 * lengths[0], rel=0.01)
+    texts = [text.text for text in root.iter("text")]
+    assert "b (ms)" in texts
+    assert "0" in texts
+    assert "not measured" in texts
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_negative_bars_end_at_zero(width: float) -> None:
+    table = Table((Column("a"), Column("b")), (("one", -10.0), ("two", -40.0)))
+    one, two = _rects(_drawn(table, Bars("a", "b"), width), "c0")
+    ends = [float(r.get("x", "")) + float(r.get("width", "")) for r in (one, two)]
+    assert ends[0] == pytest.approx(ends[1], abs=0.2)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_shares_fill_the_whole_bar(width: float) -> None:
+    columns = tuple(map(Column, ("a", "x", "y", "z")))
+    table = Table(columns, (("one", 70.0, 29.5, 0.5), ("two", 10.0, 90.0, 0.0)))
+    root = _drawn(table, Shares("a", ("x", "y", "z")), width)
+    parts = [rect for rect in root.iter("rect") if "part" in rect.get("class", "")]
+    rows: dict[str, float] = {}
+    for rect in parts:
+        y = rect.get("y", "")
+        rows[y] = rows.get(y, 0.0) + float(rect.get("width", ""))
+    assert len(rows) == 2
+    assert max(rows.values()) == pytest.approx(min(rows.values()), abs=0.3)
+    assert any("other (z)" in (text.text or "") for text in root.iter("text"))
+
+
+def test_a_cell_has_the_colour_of_its_value() -> None:
+    table = Table(
+        (Column("x"), Column("y"), Column("v", digits=1)),
+        (("1", "a", 0.0), ("2", "a", 10.0), ("1", "b", None)),
+    )
+    root = _drawn(table, Heat("x", "y", "v"), WIDE)
+    cells = {rect[0].text: rect.get("fill") for rect in root.iter("rect") if len(rect)}
+    assert cells["a, 1: 0.0"] == "#440154"
+    assert cells["a, 2: 10.0"] == "#fde725"
+    assert cells["b, 1: none"] is None
+
+
+def test_a_big_grid_stays_small_and_has_a_cell_for_every_value() -> None:
+    size = 120
+    rows = tuple((x, y, float(x * y)) for x in range(size) for y in range(size))
+    table = Table((Column("x"), Column("y"), Column("v")), rows)
+    exhibit = Exhibit("t", "r", table, "c", Heat("x", "y", "v"))
+    drawing = str(draw(exhibit, WIDE))
+    assert drawing.count("h1v1h-1z") == size * size
+    assert len(drawing) < 400_000
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_line_goes_through_its_points(*, log: bool) -> None:
+    rows = (("s", 1.0, 10.0), ("s", 10.0, 100.0), ("s", 100.0, 1000.0))
+    table = Table((Column("n"), Column("x"), Column("y")), rows)
+    root = _drawn(table, Curves("x", "y", "n", log=log), WIDE)
+    places = [(float(c.get("cx", "")), float(c.get("cy", ""))) for c in root.iter("circle")]
+    first, second, third = places
+    steps = second[0] - first[0], third[0] - second[0]
+    assert steps[0] == pytest.approx(steps[1] if log else steps[1] / 10, rel=0.02)
+    assert first[1] > second[1] > third[1]
+
+
+@given(values=st.lists(numbers, min_size=1, max_size=20), zero=st.booleans())
+def test_a_scale_holds_its_values_and_its_ticks_are_inside(
+    *, values: list[float], zero: bool
+) -> None:
+    scale = linear(values, 10.0, 500.0, zero=zero)
+    slack = 1e-6 * (scale.high - scale.low)
+    assert scale.low - slack <= min(values)
+    assert max(values) <= scale.high + slack
+    if zero:
+        assert scale.low <= 0 <= scale.high
+    ticks = scale.ticks(5)
+    assert 2 <= len(ticks) <= 12
+    assert all(10.0 - 1e-6 <= scale(tick) <= 500.0 + 1e-6 for tick in ticks)
+    places = [scale(value) for value in sorted(values)]
+    assert places == sorted(places)
+
+
+@given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=20))
+def test_a_logarithmic_scale_shows_ratios(values: list[float]) -> None:
+    scale = logarithmic(values, 0.0, 100.0)
+    assert all(scale.holds(value) for value in values)
+    middle = math.sqrt(scale.low * scale.high)
+    assert scale(middle) == pytest.approx(50.0, abs=0.1)
+    assert all(scale.low <= tick <= scale.high for tick in scale.ticks(5))
+
+
+@given(st.text(min_size=1, max_size=60), st.floats(20, 300))
+def test_a_shortened_text_fits(text: str, limit: float) -> None:
+    short = shortened(text, limit)
+    assert width_of(short) <= limit or len(short) <= 2
+    assert short == text or short.endswith("…")
+
+
+def test_text_on_every_colour_can_be_read() -> None:
+    for step in range(101):
+        rgb = colour(step / 100)
+        ink = 255 if ink_on(rgb) == "#fff" else 0
+        lights = sorted(_luminance(one) for one in (rgb, (ink,) * 3))
+        assert (lights[1] + 0.05) / (lights[0] + 0.05) >= 4.5
+
+
+def _luminance(rgb: tuple[int, ...]) -> float:
+    parts = [v / 255 for v in rgb]
+    light = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2]

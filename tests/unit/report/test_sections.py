@@ -1,0 +1,180 @@
+"""What a report says of a run is what the run's files say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from wfbench.contract import UsageError
+from wfbench.plugins import PluginHost, PluginSettings, load_plugins
+from wfbench.report.document import Exhibit, Section
+from wfbench.report.sections.sources import Sources
+
+DATA = Path(__file__).parents[2] / "formats" / "data"
+
+
+@pytest.fixture(scope="module")
+def host() -> PluginHost:
+    return load_plugins(PluginSettings(external=False))
+
+
+@pytest.fixture
+def search(host: PluginHost) -> Section:
+    [first, *_] = Sources(DATA, host).report(["search"]).sections
+    return first
+
+
+def _exhibit(section: Section, start: str) -> Exhibit:
+    [found] = [exhibit for exhibit in section.exhibits if exhibit.title.startswith(start)]
+    return found
+
+
+def _finished(run: str = "search") -> list[dict[str, object]]:
+    lines = (DATA / run / "events.jsonl").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    return [event for event in events if event["event"] == "workflow-finished"]
+
+
+def test_orders_and_their_returns_are_those_of_the_events(search: Section) -> None:
+    table = _exhibit(search, "Which orders").table
+    told = dict(zip(table.values("order"), table.numbers("return"), strict=True))
+    assert told == {event["order"]: event["score"] for event in _finished()}
+    assert search.headline.outcome == "open"
+    assert len(search.checks) == 1 + len(_finished())
+
+
+def test_every_order_has_a_belief_and_trained_ones_their_score(search: Section) -> None:
+    table = _exhibit(search, "What does the searcher believe").table
+    assert len(table.rows) == 120
+    means = table.numbers("believed return")
+    assert means == sorted(means, reverse=True)  # type: ignore[type-var]
+    measured = {row[1]: row[5] for row in table.rows if row[5] is not None}
+    assert measured == {event["order"]: event["score"] for event in _finished()}
+    for row in table.rows:
+        assert row[3] < row[2] < row[4]  # type: ignore[operator]
+
+
+def test_a_searcher_that_is_not_installed_is_named_and_the_rest_is_shown(tmp_path: Path) -> None:
+    run = Path(shutil.copytree(DATA / "search", tmp_path / "search"))
+    text = (run / "config.json").read_text().replace('"gp-ucb"', '"gone"')
+    (run / "config.json").write_text(text)
+    host = load_plugins(PluginSettings(external=False))
+    section = Sources(tmp_path, host).report(["search"]).sections[0]
+    assert any("there is no searcher 'gone'" in note for note in section.notes)
+    assert len(section.exhibits) == 4
+
+
+def test_the_heat_map_counts_every_training_once_per_unit(search: Section) -> None:
+    table = _exhibit(search, "Which unit").table
+    trainings = table.numbers("trainings")
+    assert sum(count or 0 for count in trainings) == 5 * len(_finished())
+    weighted = [
+        mean * count
+        for mean, count in zip(table.numbers("mean return"), trainings, strict=True)
+        if mean is not None and count is not None
+    ]
+    scores = [float(event["score"]) for event in _finished()]  # type: ignore[arg-type]
+    assert sum(weighted) == pytest.approx(5 * sum(scores))
+
+
+def test_phases_are_all_of_the_time(search: Section) -> None:
+    table = _exhibit(search, "Where did the time go").table
+    shares = [value for value in table.rows[0][1:-1] if isinstance(value, float)]
+    assert sum(shares) == pytest.approx(100, abs=0.01)
+
+
+def test_best_so_far_never_falls_while_no_order_is_compliant(search: Section) -> None:
+    best = _exhibit(search, "How did each workflow").table.numbers("best return")
+    known = [value for value in best if value is not None]
+    assert known == sorted(known)
+
+
+def test_the_command_that_made_a_run_is_told(search: Section) -> None:
+    commands = {exhibit.command for exhibit in search.exhibits}
+    [command] = commands
+    assert command.startswith("wfbench run --env synthetic:")
+    assert "--workflows 3" in command
+    assert "executor" not in command
+
+
+def test_evaluations_that_were_kept_come_with_their_run(host: PluginHost) -> None:
+    _, cross, cells = Sources(DATA, host).report(["search"]).sections
+    matrix, by_distance = cross.exhibits
+    orders = {event["order"] for event in _finished()}
+    assert set(matrix.table.values("order given")) == orders
+    assert len(matrix.table.rows) == len(orders) ** 2
+    assert sum(by_distance.table.numbers("pairs of orders")) == 120 * len(orders)  # type: ignore[arg-type]
+    assert cells.exhibits[0].command.startswith("wfbench evaluate search")
+
+
+def test_throughput_is_that_of_the_samples(host: PluginHost) -> None:
+    [section] = Sources(DATA, host).report(["bench"]).sections
+    table = section.exhibits[0].table
+    samples = [json.loads(x) for x in (DATA / "bench/samples.jsonl").read_text().splitlines()]
+    for case, rate in enumerate(table.numbers("rate")):
+        own = [s["measurement"] for s in samples if s["case"] == case]
+        assert rate == pytest.approx(sum(m["transitions"] / m["wall"] for m in own) / len(own))
+    titles = [exhibit.title for exhibit in section.exhibits]
+    assert "How does it scale with environments?" in titles
+    assert {check.outcome for check in section.checks} == {"good"}
+
+
+def test_a_matrix_compares_its_searches_and_shows_each(host: PluginHost) -> None:
+    first, *cells = Sources(DATA, host).report(["matrix"]).sections
+    assert [cell.kind for cell in cells] == ["search", "search"]
+    rates = first.exhibits[1].table
+    assert rates.values("search") == ["sequential, tiny:lr=0.002", "pipe:workers=1, tiny:lr=0.002"]
+
+
+def test_several_searches_are_compared(host: PluginHost) -> None:
+    both = Sources(DATA, host).report(["search", "search-without-executor"])
+    assert both.sections[0].title == "Searches compared"
+    assert both.title == "search · search-without-executor"
+
+
+def test_regret_is_judged_by_a_landscape_that_fits(host: PluginHost) -> None:
+    judged = Sources(DATA, host, DATA / "landscape.json").report(["search"]).sections[0]
+    table = _exhibit(judged, "How far from the best").table
+    regrets = [value for value in table.numbers("regret") if value is not None]
+    assert min(regrets) == 0
+    tried = [row[2] for row in table.rows if row[0] == "best tried"]
+    assert tried == sorted(tried, reverse=True)  # type: ignore[type-var]
+
+
+def test_a_landscape_of_something_else_is_refused(host: PluginHost, tmp_path: Path) -> None:
+    data = json.loads((DATA / "landscape.json").read_text())
+    data["meta"]["trainer"] = "other"
+    (tmp_path / "l.json").write_text(json.dumps(data))
+    with pytest.raises(UsageError, match="which run search did not search"):
+        Sources(DATA, host, tmp_path / "l.json").report(["search"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "has schema None"),
+        ('{"schema": "wfbench/bench-search/1"}', "not a sound wfbench/bench-search/1"),
+        ('{"schema": "wfbench/cross-evaluation/1", "judges": 3}', "not a sound"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_in_one_line(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text(text)
+    with pytest.raises(UsageError, match=said):
+        Sources(tmp_path).report([str(tmp_path / "f.json")])
+
+
+def test_a_run_that_is_cut_short_is_open(host: PluginHost, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(DATA / "search", tmp_path / "search"))
+    lines = (run / "events.jsonl").read_bytes().splitlines(keepends=True)
+    (run / "events.jsonl").write_bytes(b"".join(lines[:-1]) + b'{"torn')
+    section = Sources(tmp_path, host).report(["search"]).sections[0]
+    assert section.headline.outcome == "open"
+    assert section.headline.says.startswith("not finished")
+    assert any("wfbench run --resume" in check.says for check in section.checks)
+    (run / "events.jsonl").write_bytes(lines[0])
+    begun = Sources(tmp_path, host).report(["search"]).sections[0]
+    assert begun.headline.says.startswith("not finished: 0 of 0")
