@@ -1,4 +1,4 @@
-"""Claims 12 and 14: how soon an order is learned, and when to stop."""
+"""Claim 12: how soon an order is followed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wfbench.contract import (
 )
 
 from .conditions import DEFAULT_ORDER, EPISODE
-from .judging import IN_PART, NOT, REPRODUCED, UNTESTABLE, amount, median, number, times
+from .judging import IN_PART, NOT, REPRODUCED, amount, median, number
 
 N_ENVS = 25
 STAGES = ((0, 25), (25, 50), (50, 125), (125, 250))
@@ -22,8 +22,6 @@ NEAR = 0.90
 GAIN = 0.05
 DEFINITIONS = ("strict", "effective", "targeted")
 """The intended definition, ours, and the one that the published results used."""
-NEIGHBOURS = (DEFAULT_ORDER, "EDSHU", "DSEHU", "DEHSU", "SDEHU")
-FEWEST, MORE = 5, 10
 
 
 def measure_convergence(lab: Lab) -> Finding:
@@ -66,52 +64,6 @@ def measure_convergence(lab: Lab) -> Finding:
     )
 
 
-def measure_early_stop(lab: Lab) -> Finding:
-    """Claim 14: a minimum of 5 episodes finds easy workflows sooner than one of 10."""
-    n_envs, rounds, longest = (50, 2, 200) if lab.quick else (200, 5, 200)
-    soon, late = lab.train(
-        [_stopping(n_envs, fewest, longest) for fewest in (FEWEST, MORE)], rounds=rounds
-    )
-    limit = MORE * n_envs * EPISODE
-    saved, scores, easy, all_of = [], [], 0, 0
-    for a, b in zip(soon, late, strict=True):
-        pairs = list(zip(a.workflows, b.workflows, strict=True))
-        both = [pair for pair in pairs if all(_easy(one, limit) for one in pair)]
-        easy, all_of = easy + len(both), all_of + len(pairs)
-        if both:
-            saved.append(sum(p[1].env_steps for p in both) / sum(p[0].env_steps for p in both))
-            scores.append(sum(p[0].score - p[1].score for p in both) / len(both))
-    scaled = (f"{n_envs} envs in place of 200",) if n_envs != 200 else ()
-    if not saved:
-        return Finding(
-            measured=f"0 of {all_of} workflows were easy",
-            interval=None,
-            verdict=NOT,
-            why=f"No workflow reached 95 % within {MORE} episodes, so the minimum never mattered.",
-            values={"easy": 0.0, "workflows": float(all_of)},
-            scaled=scaled,
-        )
-    factor, lost = lab.ratio(saved, [1.0] * len(saved)), lab.mean(scores)
-    return Finding(
-        measured=f"easy workflows end {times(factor)} sooner ({easy} of {all_of} were easy)",
-        interval=factor,
-        verdict=_early_stop_verdict(factor, lost),
-        why=(
-            f"{easy} of {all_of} workflows, all of them with an inherited policy, reached 95 % "
-            f"within {MORE} episodes; with a minimum of {FEWEST} they ended {times(factor)} "
-            f"sooner, their score changed by {amount(lost, 'points')}, and for all others the "
-            "minimum made no difference."
-        ),
-        values={
-            "factor": factor.value,
-            "easy": float(easy),
-            "workflows": float(all_of),
-            "score_difference": lost.value,
-        },
-        scaled=scaled,
-    )
-
-
 def _from_scratch(definition: str, per_env: int) -> TrainCase:
     return TrainCase(
         trainer="ppo-parallel",
@@ -122,14 +74,6 @@ def _from_scratch(definition: str, per_env: int) -> TrainCase:
             "min_episodes": 1,
             "definition": definition,
         },
-    )
-
-
-def _stopping(n_envs: int, fewest: int, longest: int) -> TrainCase:
-    return TrainCase(
-        trainer="ppo-parallel",
-        orders=NEIGHBOURS,
-        settings={"n_envs": n_envs, "max_episodes": longest, "min_episodes": fewest},
     )
 
 
@@ -148,24 +92,12 @@ def _episodes_to_compliance(one: WorkflowSample) -> float | None:
     return None if one.steps_to_compliance is None else one.steps_to_compliance / EPISODE
 
 
-def _easy(one: WorkflowSample, limit: int) -> bool:
-    return one.steps_to_compliance is not None and one.steps_to_compliance <= limit
-
-
 def _convergence_verdict(level: Interval, gained: Interval) -> Verdict:
     if level.value >= NEAR:
         return REPRODUCED
     if gained.low is not None and gained.low > 0 and gained.value >= GAIN:
         return IN_PART
     return NOT
-
-
-def _early_stop_verdict(factor: Interval, lost: Interval) -> Verdict:
-    low = factor.value if factor.low is None else factor.low
-    if low <= 1.0:
-        return UNTESTABLE if factor.value > 1.0 else NOT
-    worse = lost.high is not None and lost.high < 0
-    return IN_PART if worse else REPRODUCED
 
 
 def _stage_table(lab: Lab, curves: dict[str, list[WorkflowSample]], budget: int) -> FindingTable:

@@ -35,9 +35,9 @@ def judge_factor(measured: Interval, documented: float) -> Verdict:
 
 
 def judge_bundle(alone: Interval, together: Interval, documented: float) -> Verdict:
-    """Whether one change alone does it; if only several at once do, that is a part."""
+    """Whether one change alone does it; if only several at once do all of it, that is a part."""
     verdict = judge_factor(alone, documented)
-    if verdict == NOT and judge_factor(together, documented) in {REPRODUCED, IN_PART}:
+    if verdict == NOT and judge_factor(together, documented) == REPRODUCED:
         return IN_PART
     return verdict
 
@@ -58,6 +58,13 @@ def combined(parts: Iterable[Verdict]) -> Verdict:
     if found & {REPRODUCED, IN_PART}:
         return IN_PART
     return NOT
+
+
+def reached(measured: float, documented: float, *, possible: bool) -> Verdict:
+    """Whether a figure is about as large as documented; if that is impossible here, say so."""
+    if measured >= CLOSE * documented:
+        return REPRODUCED
+    return NOT if possible else UNTESTABLE
 
 
 def verdict_if(*, holds: bool) -> Verdict:

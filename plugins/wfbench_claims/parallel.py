@@ -1,18 +1,16 @@
-"""Claims 6, 8 and 9: many environments against one, in time and in memory."""
+"""Claims 6 and 8: many environments against one."""
 
 from __future__ import annotations
 
-from wfbench.contract import CollectCase, Finding, Interval, Lab, TrainCase, Verdict
+from wfbench.contract import CollectCase, Finding, Lab, TrainCase
 
-from .conditions import CYBORG, EPISODE, NO_CONSTRUCTION, WEIGHTLESS, shm_per_env
+from .conditions import CYBORG, EPISODE, NO_CONSTRUCTION, shm_per_env
 from .judging import (
     CLOSE,
-    NOT,
-    REPRODUCED,
-    UNTESTABLE,
     amount,
     combined,
     number,
+    reached,
     times,
     verdict_if,
     within_cores,
@@ -21,8 +19,6 @@ from .judging import (
 SINGLE_FACTOR, SINGLE_ENVS = 10.0, 25
 SEQUENTIAL_RATE, PARALLEL_RATE, PARALLEL_FACTOR, PARALLEL_ENVS = 10.0, 100.0, 5.0, 100
 """The lower ends of 10-30 and 100-200 episodes/s and of 5-10x."""
-MANY_BYTES, GROWTH, SAME = 5e9, 10.0, 1.25
-"""5 GB is the lower end of 5-10 GB, ten times the documented 500 MB of one environment."""
 
 
 def measure_single(lab: Lab) -> Finding:
@@ -93,7 +89,7 @@ def measure_sequential(lab: Lab) -> Finding:
         verdict=combined(
             [
                 verdict_if(holds=sequential.value >= CLOSE * SEQUENTIAL_RATE),
-                _reached(parallel.value, PARALLEL_RATE, possible=lab.cores >= CLOSE * needed),
+                reached(parallel.value, PARALLEL_RATE, possible=lab.cores >= CLOSE * needed),
                 within_cores(factor, PARALLEL_FACTOR, lab.cores),
             ]
         ),
@@ -111,79 +107,6 @@ def measure_sequential(lab: Lab) -> Finding:
         },
         scaled=_scaled(n_envs, PARALLEL_ENVS),
     )
-
-
-def measure_memory(lab: Lab) -> Finding:
-    """Claim 9: 5 to 10 GB for 100 envs, 500 MB for one; and 25 no more than one."""
-    rounds = 2 if lab.quick else 3
-    counts = (1, SINGLE_ENVS, PARALLEL_ENVS)
-    cases = [_held("pipe", count) for count in counts]
-    cases.append(_held("shm", PARALLEL_ENVS))
-    samples = lab.train(cases, rounds=rounds, fresh=True)
-    held = [[float(sample.memory) for sample in of_case] for of_case in samples]
-    one, some, many, slices = (lab.mean(values) for values in held)
-    same, growth = lab.ratio(held[1], held[0]), lab.ratio(held[2], held[0])
-    return Finding(
-        measured=f"1 env {_mb(one)}, 25 envs {_mb(some)}, 100 envs {_mb(many)}; 25 to 1 "
-        f"{times(same)}",
-        interval=same,
-        verdict=combined(
-            [
-                _reached(many.value, MANY_BYTES, possible=False),
-                _reached(growth.value, GROWTH, possible=False),
-                _same_footprint(same),
-            ]
-        ),
-        why=(
-            f"With a process per env 25 take {times(same)} and 100 {number(growth.value)}x the "
-            "memory of one even where the environment weighs nothing, so the footprint is not the "
-            f"same (it is {number(slices.value / one.value)}x for 100 envs in slices); 5-10 GB "
-            "could only be the simulator's own memory, which nothing here has."
-        ),
-        values={
-            "one_bytes": one.value,
-            "some_bytes": some.value,
-            "many_bytes": many.value,
-            "slices_bytes": slices.value,
-            "same_factor": same.value,
-            "growth_factor": growth.value,
-        },
-        scaled=("an environment without memory of its own, so this is the least it can be",),
-    )
-
-
-def _held(collector: str, n_envs: int) -> TrainCase:
-    return TrainCase(
-        trainer="ppo-parallel",
-        orders=("0",),
-        collector=collector,
-        env=WEIGHTLESS,
-        settings={
-            "n_envs": n_envs,
-            "update_every": 25,
-            "max_episodes": 1,
-            "min_episodes": 1,
-            "stop": "budget",
-        },
-    )
-
-
-def _same_footprint(same: Interval) -> Verdict:
-    high = same.value if same.high is None else same.high
-    low = same.value if same.low is None else same.low
-    if high <= SAME:
-        return REPRODUCED
-    return NOT if low > SAME else UNTESTABLE
-
-
-def _reached(measured: float, documented: float, *, possible: bool) -> Verdict:
-    if measured >= CLOSE * documented:
-        return REPRODUCED
-    return NOT if possible else UNTESTABLE
-
-
-def _mb(held: Interval) -> str:
-    return f"{number(held.value / 1e6)} MB"
 
 
 def _scaled(n_envs: int, documented: int) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def wfbench_claims() -> list[ClaimSpec]:
         _claim(
             7,
             "gradient-stability",
-            "updates:measure_stability",
+            "gradient_noise:measure_stability",
             summary="stability of the gradient",
             documented="25x more stable",
             conditions="1 to 25 episodes per update",
@@ -108,7 +108,7 @@ def wfbench_claims() -> list[ClaimSpec]:
         _claim(
             9,
             "memory",
-            "parallel:measure_memory",
+            "memory:measure_memory",
             summary="memory of many envs",
             documented='5-10 GB against 500 MB; "same footprint"',
             conditions="100 envs against 1; 25 against 1",
@@ -117,7 +117,7 @@ def wfbench_claims() -> list[ClaimSpec]:
         _claim(
             10,
             "equivalence",
-            "updates:measure_equivalence",
+            "equivalence:measure_equivalence",
             summary="many envs once or one env many times",
             documented="the same 10,000 transitions",
             conditions="100 envs x 1 episode, 1 env x 100 episodes",
@@ -153,7 +153,7 @@ def wfbench_claims() -> list[ClaimSpec]:
         _claim(
             14,
             "early-stop",
-            "convergence:measure_early_stop",
+            "early_stop:measure_early_stop",
             summary="the fewest episodes of a workflow",
             documented="5 find easy workflows sooner than 10",
             conditions="200 envs",
