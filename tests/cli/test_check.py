@@ -165,3 +165,45 @@ class TestBaseline:
         done = run_wfbench(folder, "baseline", "save", "it", "then")
         assert done.returncode == 5
         assert "this was a smoke run" in done.stderr
+
+
+class TestLearning:
+    @pytest.fixture
+    def searched(
+        self, tmp_path: Path, wfbench: Any, small_run: list[str], small_plugins: dict[str, str]
+    ) -> Path:
+        """A folder with the searches s0 and s1 and the baseline `learnt` of them."""
+        for seed in ("0", "1"):
+            args = (*small_run, "--workflows", "2", "--seed", seed, "--name", f"s{seed}")
+            done = wfbench(*args, "--quiet", env=small_plugins, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+        done = run_wfbench(tmp_path, "baseline", "save", "learnt", "s0", "s1")
+        assert done.returncode == 0, done.stderr
+        assert "baseline learnt of learning" in done.stdout
+        return tmp_path
+
+    def test_a_search_that_learns_worse_fails_and_the_same_does_not(self, searched: Path) -> None:
+        runs = ("--run", "s0", "--run", "s1")
+        done = run_wfbench(searched, "check", *runs, "--out", "same", "--md", "same.md")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stdout.splitlines()[-1] == "no regression"
+        assert (searched / "same.md").read_text().startswith("### wfbench check (learnt): no reg")
+        file = searched / "results" / "baselines" / "learnt.json"
+        values = json.loads(file.read_text())
+        for run in values["runs"]:
+            for training in run["trainings"]:
+                for point in training["points"]:
+                    point["score"] += 100.0
+        file.write_text(json.dumps(values))
+        done = run_wfbench(searched, "check", *runs, "--out", "worse")
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert (
+            "REGRESSED: return of sequential, tiny:lr=0.002, climber learned worse" in done.stdout
+        )
+        verdict = json.loads((searched / "worse" / "verdict.json").read_text())
+        assert (verdict["verdict"], verdict["exit_code"]) == ("regressed", 1)
+        [suite] = Xml.parse(searched / "worse" / "junit.xml").getroot()  # noqa: S314 - we wrote it
+        assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+        done = run_wfbench(searched, "check")
+        assert done.returncode == 2
+        assert "search again with the same settings (seeds 0, 1)" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,20 +12,48 @@ from wfbench.store.event_log import plain
 from wfbench.store.files import read_json, write_json, writing
 from wfbench.store.places import checked_name
 
+from . import learning_baseline
 from .baseline import SCHEMA, Baseline
+from .learning_baseline import LearningBaseline
 
 DEFAULT = Path("results") / "baselines"
 
 
-def write_baseline(folder: Path, baseline: Baseline, *, replace: bool) -> Path:
+AnyBaseline = Baseline | LearningBaseline
+
+
+def write_baseline(folder: Path, baseline: AnyBaseline, *, replace: bool) -> Path:
     """Keep a baseline; one of the same name only where it is to be replaced."""
     path = folder / f"{checked_name(baseline.name)}.json"
     if path.exists() and not replace:
         raise UsageError(f"{path} already exists; say --replace, or choose another name")
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    write_json(path, SCHEMA, plain(asdict(baseline)))
+    if isinstance(baseline, Baseline):
+        write_json(path, SCHEMA, plain(asdict(baseline)))
+    else:
+        write_json(path, learning_baseline.SCHEMA, plain(learning_baseline.as_json(baseline)))
     return path
+
+
+def read_any(path: Path) -> AnyBaseline:
+    """The baseline in a file, of speed or of learning."""
+    try:
+        schema = json.loads(path.read_bytes()).get("schema")
+    except (OSError, ValueError, AttributeError):
+        schema = None  # what is wrong is said by the reader below
+    if schema == f"wfbench/{learning_baseline.SCHEMA}":
+        return _read_learning(path)
+    return read_baseline(path)
+
+
+def _read_learning(path: Path) -> LearningBaseline:
+    values = read_json(path, learning_baseline.SCHEMA)
+    del values["schema"]
+    baseline = decode(LearningBaseline, learning_baseline.from_json(values), str(path))
+    if not baseline.runs:
+        raise NotComparableError(f"{path} holds no search; save the baseline again")
+    return baseline
 
 
 def read_baseline(path: Path) -> Baseline:

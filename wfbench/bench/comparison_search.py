@@ -44,8 +44,28 @@ def compare_searches(
     criteria: Criteria | None = None,
 ) -> Comparison:
     """Every group of searches that both sides have; NotComparableError if the tasks differ."""
+    return compare_learning(
+        load_learning_runs(old),
+        load_learning_runs(new),
+        steps=steps,
+        margins=margins,
+        criteria=criteria,
+        names=(tuple(map(str, old)), tuple(map(str, new))),
+    )
+
+
+def compare_learning(
+    old: Sequence[LearningRun],
+    new: Sequence[LearningRun],
+    *,
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+    steps: int | None = None,
+    margins: Margins | None = None,
+    criteria: Criteria | None = None,
+) -> Comparison:
+    """The same for searches that are loaded; `names` say where each side is from."""
     criteria, margins = criteria or Criteria(), margins or Margins()
-    sides = load_learning_runs(old), load_learning_runs(new)
+    sides = old, new
     refuse_different_tasks(sides[0][0], [*sides[0], *sides[1]])
     pairs, notes = paired_runs(*sides)
     limit = _equal_steps([*sides[0], *sides[1]], steps)
@@ -64,8 +84,8 @@ def compare_searches(
     note = power_note(settled, criteria)
     return Comparison(
         kind="search",
-        old=tuple(map(str, old)),
-        new=tuple(map(str, new)),
+        old=names[0],
+        new=names[1],
         basis=f"after {limit:,} environment steps of each training, new - old, paired by seed",
         cells=settled,
         criteria=criteria,

@@ -12,7 +12,7 @@ from wfbench.plugins import PluginHost
 
 from .baseline import Baseline, cells_of
 from .baseline_cases import cases_now
-from .baseline_files import names, read_baseline, write_baseline
+from .baseline_files import names, read_any, read_baseline, write_baseline
 from .cases import select_cases
 from .checking import Check, Measure, run_check
 from .gate import Threshold
@@ -35,7 +35,9 @@ def smoke_check(
     be one that this installation can measure.
     """
     for name in names(folder):
-        cases_now(host, read_baseline(folder / f"{name}.json"))
+        kept = read_any(folder / f"{name}.json")
+        if isinstance(kept, Baseline):
+            cases_now(host, kept)
     cases = select_cases(
         host, collectors=COLLECTORS, env="synthetic-batch", n_envs=[8], policy="random", options={}
     )

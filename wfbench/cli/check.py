@@ -10,25 +10,29 @@ from typing import Annotated, Literal
 
 import typer
 
+from wfbench.bench.baseline import Baseline
 from wfbench.bench.baseline_cases import cases_now
 from wfbench.bench.baseline_files import DEFAULT as BASELINES
-from wfbench.bench.baseline_files import find_baseline, read_baseline
+from wfbench.bench.baseline_files import find_baseline, read_any
 from wfbench.bench.calibration import DEFAULT as CALIBRATION
 from wfbench.bench.calibration import read_calibration
 from wfbench.bench.checking import TRIAL_FAILED, Check, run_check
+from wfbench.bench.learning_baseline import LearningBaseline
 from wfbench.bench.model import Case, Session, Settings
 from wfbench.bench.smoke_check import smoke_check
 from wfbench.bench.thresholds import choose_threshold
+from wfbench.cli.check_learning import check_learning, refuse_runs
 from wfbench.cli.measuring import measured
 from wfbench.cli.session import JsonFlag, session, wants_json
 from wfbench.contract import UsageError
 from wfbench.plugins import PluginHost
 from wfbench.report.check import check_data, show_check, show_smoke
-from wfbench.report.check_files import markdown, write_junit
+from wfbench.report.check_files import markdown, outcomes_of, write_junit
 from wfbench.report.console import print_json
 from wfbench.store.files import write_json, write_whole, writing
 from wfbench.store.machine import fingerprint
-from wfbench.store.places import new_name
+from wfbench.store.places import DEFAULT as RUNS
+from wfbench.store.places import find_run, new_name
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -44,6 +48,13 @@ def check(
     baselines: Annotated[
         Path, typer.Option(metavar="DIR", help="Where baselines are kept.")
     ] = BASELINES,
+    run: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RUN",
+            help="Of a baseline of learning: a search that was made again. Repeatable.",
+        ),
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(help="Samples of each case [default: the baseline's].")
     ] = None,
@@ -75,34 +86,52 @@ def check(
     """Measure a baseline's cases again and fail if one got slower.
 
     Ratios to a reference case of the same rounds are compared, so the baseline may come from
-    another machine. What looks slower is measured a second time before it counts. Ends with 1 if
-    something got slower, 3 if a sample failed, 4 if nothing can be said (--inconclusive fail) and
-    5 without a baseline that can be compared with.
+    another machine. What looks slower is measured a second time before it counts. A baseline of
+    learning is compared with searches that are named with --run. Ends with 1 if something got
+    slower or learns worse, 3 if a sample failed, 4 if nothing can be said (--inconclusive fail)
+    and 5 without a baseline that can be compared with.
     """
     host = session(ctx).host()
     as_json = wants_json(ctx, flag=json)
     folder = out or Path("results") / "checks" / new_name(datetime.now().astimezone())
     if smoke:
-        if any(given is not None for given in (baseline, rounds, minimum_effect, md)):
+        if any(given is not None for given in (baseline, run, rounds, minimum_effect, md, out)):
             raise UsageError("--smoke judges no speed; leave the other options out")
         code = _smoke(host, baselines, as_json=as_json)
     else:
-        code = _check(
-            host,
-            find_baseline(baselines, baseline),
-            folder,
-            rounds=rounds,
-            minimum_effect=minimum_effect,
-            fails=inconclusive == "fail",
-            md=md,
-            as_json=as_json,
-        )
+        path = find_baseline(baselines, baseline)
+        found = read_any(path)
+        if isinstance(found, LearningBaseline):
+            if (rounds, minimum_effect) != (None, None):
+                raise UsageError("--rounds and --minimum-effect belong to baselines of speed")
+            code = check_learning(
+                found,
+                [find_run(RUNS, name) for name in run or ()],
+                folder,
+                fails=inconclusive == "fail",
+                md=md,
+                as_json=as_json,
+            )
+        else:
+            refuse_runs(found, run)
+            code = _check(
+                host,
+                found,
+                path,
+                folder,
+                rounds=rounds,
+                minimum_effect=minimum_effect,
+                fails=inconclusive == "fail",
+                md=md,
+                as_json=as_json,
+            )
     if code:
         raise typer.Exit(code)
 
 
 def _check(
     host: PluginHost,
+    baseline: Baseline,
     path: Path,
     folder: Path,
     *,
@@ -112,7 +141,7 @@ def _check(
     md: Path | None,
     as_json: bool,
 ) -> int:
-    baseline, machine = read_baseline(path), fingerprint()
+    machine = fingerprint()
     cases = cases_now(host, baseline)
     settings = baseline.settings if rounds is None else replace(baseline.settings, rounds=rounds)
     threshold, notes = choose_threshold(
@@ -128,7 +157,8 @@ def _check(
     code = found.exit_code(inconclusive_fails=fails)
     data = check_data(found, notes, exit_code=code, baseline_file=str(path), machine=machine)
     write_json(folder / "verdict.json", "verdict/1", data)
-    write_junit(folder / "junit.xml", found, inconclusive_fails=fails)
+    outcomes = outcomes_of(found, inconclusive_fails=fails)
+    write_junit(folder / "junit.xml", baseline.name, outcomes)
     if md is not None:
         write_whole(md, markdown(found, notes).encode())
     if as_json:

@@ -70,9 +70,14 @@ def _word(cell: CellVerdict) -> str:
 
 def interval(estimate: Estimate) -> str:
     """A ratio with its interval."""
+    return f"x {interval_of(estimate)}"
+
+
+def interval_of(estimate: Estimate) -> str:
+    """A value with its interval."""
     if estimate.low is None or estimate.high is None:
-        return f"x {estimate.value:.3g}"
-    return f"x {estimate.value:.3g} ({estimate.low:.3g} - {estimate.high:.3g})"
+        return f"{estimate.value:.3g}"
+    return f"{estimate.value:.3g} ({estimate.low:.3g} - {estimate.high:.3g})"
 
 
 def remarks(check: Check) -> list[str]:

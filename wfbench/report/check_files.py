@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from xml.etree import ElementTree as Xml
 
-from wfbench.bench.checking import CellVerdict, Check
+from wfbench.bench.checking import Check
 from wfbench.bench.verdicts import Verdict
 from wfbench.report.check import headline, remarks, row
 from wfbench.store.files import write_whole
@@ -17,39 +19,60 @@ _SYMBOLS = {
 }
 
 
-def write_junit(path: Path, check: Check, *, inconclusive_fails: bool) -> None:
-    """One test case per cell, as CI systems show them."""
-    suite = Xml.Element("testsuite", name=f"wfbench check {check.baseline}")
-    counts = {"failure": 0, "error": 0, "skipped": 0}
-    for cell in check.cells:
+@dataclass(frozen=True)
+class Outcome:
+    """One line of a test report: what was tested, how it went, and why."""
+
+    name: str
+    kind: Literal["passed", "failure", "error", "skipped"]
+    why: str = ""
+
+
+def write_junit(path: Path, suite_name: str, outcomes: Sequence[Outcome]) -> None:
+    """JUnit XML, as CI systems show it."""
+    suite = Xml.Element("testsuite", name=f"wfbench check {suite_name}", tests=str(len(outcomes)))
+    for kind, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(count, str(sum(one.kind == kind for one in outcomes)))
+    for one in outcomes:
         case = Xml.SubElement(
-            suite,
-            "testcase",
-            classname=f"wfbench.check.{check.baseline}",
-            name=_printable(f"{cell.label}, {cell.n_envs} envs"),
+            suite, "testcase", classname=f"wfbench.check.{suite_name}", name=_printable(one.name)
         )
-        outcome = _outcome(cell, inconclusive_fails=inconclusive_fails)
-        if outcome is not None:
-            counts[outcome] += 1
-            why = "; ".join(cell.failures) or f"{cell.verdict}: {cell.why}"
-            Xml.SubElement(case, outcome, message=_printable(why))
-    for work in check.unequal:
-        counts["error"] += 1
-        case = Xml.SubElement(
-            suite,
-            "testcase",
-            classname=f"wfbench.check.{check.baseline}",
-            name=f"equal work, {work.n_envs} envs",
-        )
-        message = f"{', '.join(work.odd)} collected other transitions than {work.labels[0]}"
-        Xml.SubElement(case, "error", message=_printable(message))
-    suite.set("tests", str(len(suite)))
-    suite.set("failures", str(counts["failure"]))
-    suite.set("errors", str(counts["error"]))
-    suite.set("skipped", str(counts["skipped"]))
+        if one.kind != "passed":
+            Xml.SubElement(case, one.kind, message=_printable(one.why))
     root = Xml.Element("testsuites")
     root.append(suite)
     write_whole(path, Xml.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n")
+
+
+def outcomes_of(check: Check, *, inconclusive_fails: bool) -> list[Outcome]:
+    """One for each cell, and one wherever collectors did not collect the same."""
+    cells = [
+        Outcome(
+            f"{cell.label}, {cell.n_envs} envs",
+            "error" if cell.failures else outcome_of(cell.verdict, fails=inconclusive_fails),
+            "; ".join(cell.failures) or f"{cell.verdict}: {cell.why}",
+        )
+        for cell in check.cells
+    ]
+    return cells + [
+        Outcome(
+            f"equal work, {work.n_envs} envs",
+            "error",
+            f"{', '.join(work.odd)} collected other transitions than {work.labels[0]}",
+        )
+        for work in check.unequal
+    ]
+
+
+def outcome_of(
+    verdict: Verdict, *, fails: bool
+) -> Literal["passed", "failure", "error", "skipped"]:
+    """What a verdict is in the words of a test report; `fails`: inconclusive is a failure."""
+    if verdict is Verdict.REGRESSED:
+        return "failure"
+    if verdict is Verdict.INCONCLUSIVE:
+        return "failure" if fails else "skipped"
+    return "skipped" if verdict is Verdict.NOT_COMPARABLE else "passed"
 
 
 def markdown(check: Check, notes: Sequence[str]) -> str:
@@ -76,16 +99,6 @@ def markdown(check: Check, notes: Sequence[str]) -> str:
         ),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _outcome(cell: CellVerdict, *, inconclusive_fails: bool) -> str | None:
-    if cell.failures:
-        return "error"
-    if cell.verdict is Verdict.REGRESSED:
-        return "failure"
-    if cell.verdict is Verdict.INCONCLUSIVE:
-        return "failure" if inconclusive_fails else "skipped"
-    return "skipped" if cell.verdict is Verdict.NOT_COMPARABLE else None
 
 
 def _cell(text: str) -> str:

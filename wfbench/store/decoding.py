@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -43,7 +44,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if origin in {Union, UnionType}:
         return _optional(arguments, value, where)
     if origin is tuple:
-        return _tuple(arguments[0], value, where)
+        return _tuple(arguments, value, where)
     if origin is not None and issubclass(origin, Mapping):
         return _mapping(arguments[1], value, where)
     if is_dataclass(hint):
@@ -54,6 +55,8 @@ def _value(hint: Any, value: Any, where: str) -> Any:
 def _plain(hint: Any, value: Any, where: str) -> Any:
     if hint is float and type(value) is int:
         return float(value)
+    if hint is Path and type(value) is str:
+        return Path(value)
     if hint is not Any and type(value) is not hint:
         raise UsageError(f"{where} is {_short(value)}, not of type {hint.__name__}")
     return value
@@ -66,10 +69,14 @@ def _optional(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
     return _value(kind, value, where)
 
 
-def _tuple(kind: Any, value: Any, where: str) -> tuple[Any, ...]:
+def _tuple(kinds: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
         raise UsageError(f"{where} is {_short(value)}, not a list")
-    return tuple(_value(kind, part, f"{where}[{i}]") for i, part in enumerate(value))
+    wanted = kinds[:1] * len(value) if kinds[1:] == (Ellipsis,) else kinds
+    if len(wanted) != len(value):
+        raise UsageError(f"{where} has {len(value)} values, not {len(wanted)}")
+    parts = enumerate(zip(wanted, value, strict=True))
+    return tuple(_value(kind, part, f"{where}[{i}]") for i, (kind, part) in parts)
 
 
 def _mapping(kind: Any, value: Any, where: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from wfbench.bench.verdicts import Verdict
 from wfbench.contract import EnvRef, NotComparableError, UsageError
 from wfbench.plugins import PluginSettings, load_plugins
 from wfbench.report.check import check_data, headline
-from wfbench.report.check_files import markdown, write_junit
+from wfbench.report.check_files import markdown, outcomes_of, write_junit
 
 LABELS = ("sequential", "pipe", "shm", "async", "vector")
 MACHINE = {"cpu": "one", "usable_cores": 2}
@@ -334,7 +334,7 @@ class TestThreshold:
 
 def test_junit_has_a_case_for_every_cell(tmp_path: Path) -> None:
     found = checked(9, {"shm": 0.5}, spoil=lambda session: session)
-    write_junit(tmp_path / "j.xml", found, inconclusive_fails=False)
+    write_junit(tmp_path / "j.xml", "made", outcomes_of(found, inconclusive_fails=False))
     [suite] = Xml.parse(tmp_path / "j.xml").getroot()  # noqa: S314 - we wrote it
     assert suite.get("tests") == "5"
     assert suite.get("failures") == "1"
@@ -347,7 +347,7 @@ def test_a_label_cannot_break_a_comment_or_a_test_file(tmp_path: Path) -> None:
     nasty = "a|b<script>@all`*\x00\n# big"
     cells = (replace(found.cells[1], label=nasty, failures=(nasty,)), *found.cells[1:])
     found = replace(found, cells=cells)
-    write_junit(tmp_path / "j.xml", found, inconclusive_fails=True)
+    write_junit(tmp_path / "j.xml", "made", outcomes_of(found, inconclusive_fails=True))
     Xml.parse(tmp_path / "j.xml")  # noqa: S314 - we wrote it
     text = markdown(found, (nasty,))
     for mark in ("<script", "@all", "\n# big"):
