@@ -115,6 +115,8 @@ class Curves:
     from_zero: bool = False
     log: bool = False
     """Both axes are logarithmic, where values differ by orders of magnitude."""
+    steps: bool = False
+    """A value holds until the next one."""
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,8 @@ def curves(table: Table, picture: Curves, width: float, label: str) -> Markup:
     for place, (name, one) in enumerate(series.items()):
         parts += _band(frame, one, place)
         kind = f"curve s{place % _COLOURS}"
-        parts.append(path([(x(p.x), y(p.y)) for p in one], kind, hint=name))
+        through = [(x(p.x), y(p.y)) for p in one]
+        parts.append(path(_stairs(through) if picture.steps else through, kind, hint=name))
         for point in one if len(one) <= 40 else ():
             hint = f"{name}: {_told(table, picture.x, point.x)}, {_told(table, picture.y, point.y)}"
             mark = tag("title", hint)
@@ -163,16 +164,21 @@ def _panel(
 def _best_steps(
     frame: Frame, xs: Sequence[float | None], best: Sequence[float | None]
 ) -> Iterator[Markup]:
-    points: list[tuple[float, float]] = []
-    for at, value in zip(xs, best, strict=True):
-        if at is None or value is None:
-            continue
-        place = frame.x(at), frame.y(value)
-        if points and points[-1][1] != place[1]:
-            points.append((place[0], points[-1][1]))
-        points.append(place)
-    if points:
-        yield path(_corners(points), "curve best", hint="best of the workflows that had ended")
+    pairs = zip(xs, best, strict=True)
+    known = [(frame.x(a), frame.y(b)) for a, b in pairs if a is not None and b is not None]
+    if known:
+        stairs = _corners(_stairs(known))
+        yield path(stairs, "curve best", hint="best of the workflows that had ended")
+
+
+def _stairs(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Every value held until the next."""
+    found = list(points[:1])
+    for x, y in points[1:]:
+        if y != found[-1][1]:
+            found.append((x, found[-1][1]))
+        found.append((x, y))
+    return found
 
 
 def _floor(values: Sequence[float]) -> float:

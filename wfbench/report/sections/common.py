@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from wfbench.contract import Order
+from wfbench.orders import short_names
 from wfbench.report.document import Column, Exhibit, Fact, Heat, Table
 from wfbench.report.written import short
 
@@ -51,6 +52,18 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def how_to_read(units: Sequence[str]) -> str:
+    """What a stranger needs to know to read orders and returns."""
+    short_ones = short_names(tuple(units))
+    letters = ", ".join(f"{a} {b}" for a, b in zip(short_ones, units, strict=True) if a != b)
+    names = f" ({letters})" if letters else ""
+    return (
+        f"An order says which units{names} are to be repaired first. Return is the environment's "
+        "reward summed over an episode, higher is better; compliance is the share of repairs that "
+        "follow the order."
+    )
 
 
 def position_heat(

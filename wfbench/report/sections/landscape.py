@@ -14,7 +14,7 @@ from wfbench.orders import all_orders, format_order
 from wfbench.report.document import Check, Column, Curves, Exhibit, Fact, Section, Spread
 from wfbench.report.written import short
 
-from .common import position_heat, table
+from .common import how_to_read, position_heat, table
 
 LANDSCAPE, SEARCHERS = "wfbench/landscape/1", "wfbench/bench-search/1"
 
@@ -62,6 +62,7 @@ def landscape_section(path: Path) -> Section:
         ),
         facts=tuple(Fact(key, str(value)) for key, value in found.meta.items() if key != "command"),
         exhibits=(spread, position_heat(scored, found.units, command)) if scored else (),
+        notes=(how_to_read(found.units),),
     )
 
 

@@ -62,7 +62,8 @@ def _headline(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Check
         if found is not None and better(found, None if best is None else best[1]):
             best = name, found, search
     complete = all(search.complete for search in searches)
-    outcome: Outcome = "good" if complete and best is not None and best[1].compliant else "open"
+    found_one = best is not None and best[1].compliant
+    outcome: Outcome = "good" if complete and found_one else "open"
     if any(search.told("workflow-failed") for search in searches):
         outcome = "bad"
     said = f"{len(searches)} searches"
@@ -71,6 +72,8 @@ def _headline(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Check
         said += f"; best: {search.written(result.order)} by {name}, return {short(result.score)}"
     if not complete:
         said += "; not all have finished"
+    if any(search.config["smoke"] for search in searches):
+        outcome, said = "open", f"smoke, too short to mean anything: {said}"
     return Check("result", outcome, said)
 
 
@@ -100,7 +103,7 @@ def _best_so_far(searches: Sequence[RecordedSearch], names: Sequence[str], comma
         ),
         table=table(columns, rows),
         command=command,
-        picture=Curves("environment steps", "best return", "search"),
+        picture=Curves("environment steps", "best return", "search", steps=True),
     )
 
 
@@ -138,7 +141,7 @@ def _rates(searches: Sequence[RecordedSearch], names: Sequence[str], command: st
         reading=(
             "Environment steps per second, learning included and start-up (building environments "
             "and learner for every workflow) left out. One run each, so there is no interval: "
-            "`wfbench bench` measures speed properly."
+            "wfbench bench measures speed properly."
         ),
         table=table(columns, rows),
         command=command,

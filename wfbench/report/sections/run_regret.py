@@ -77,5 +77,5 @@ def regret_exhibit(search: RecordedSearch, landscape: Landscape, command: str) -
         ),
         table=table(columns, rows),
         command=f"{command}; {landscape.meta['command']}",
-        picture=Curves("workflows trained", "regret", "curve", from_zero=True),
+        picture=Curves("workflows trained", "regret", "curve", from_zero=True, steps=True),
     )

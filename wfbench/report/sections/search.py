@@ -25,7 +25,7 @@ from wfbench.report.written import short
 from wfbench.search.results import HOPELESS, WorkflowResult, better
 from wfbench.store.columns import PHASES
 
-from .common import duration, machine_facts, position_heat, table
+from .common import duration, how_to_read, machine_facts, position_heat, table
 from .recorded import RecordedSearch, belief_of
 from .run_regret import regret_exhibit
 
@@ -39,7 +39,8 @@ def search_section(
     finished = search.finished()
     command = command_of(search.config)
     exhibits: list[Exhibit] = []
-    notes = [str(event["text"]) for event in search.told("warning")]
+    notes = [how_to_read(search.units)]
+    notes += [f"Warning: {event['text']}" for event in search.told("warning")]
     if finished:
         exhibits += [_orders(search, finished, command), _learning(search, command)]
         belief, why = _belief(search, host, command)
