@@ -176,3 +176,55 @@ def test_a_strangers_file_runs_no_code(wfbench: Run, policy: Path, tmp_path: Pat
     done = wfbench("evaluate", str(bad), "--episodes", "2")
     assert done.returncode == 2
     assert "neither wfbench's nor a loaded plugin's" in done.stderr
+
+
+OTHER_PLACE = """
+from wfbench.contract import EnvSpec, hookimpl
+from wfbench_cage2.env import Cage2Env
+from wfbench_cage2.options import Cage2Options
+
+
+class Few(Cage2Env):
+    def __init__(self, red="bline", episode_steps=100):
+        super().__init__(red, episode_steps=episode_steps, actions="reduced")
+
+
+def offer(name, factory):
+    return EnvSpec(
+        name=name, summary="Somewhere else", factory=factory, options=Cage2Options,
+        horizon="episode_steps", capabilities=frozenset({"workflow", "true-state"}),
+    )
+
+
+@hookimpl
+def wfbench_envs():
+    return [
+        offer("twin", "wfbench_cage2.env:Cage2Env"),
+        offer("reduced", f"{__name__}:few"),
+    ]
+
+
+def few(red, episode_steps, **_):
+    return Few(red, episode_steps)
+"""
+
+
+def test_a_stored_policy_plays_in_another_environment(
+    wfbench: Run, policy: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins/elsewhere.py").write_text(OTHER_PLACE)
+    played = (
+        *("--plugins-dir", tmp_path / "plugins", "evaluate", policy, "--episodes", "40"),
+        *("--red", "bline", "--horizon", "30", "--json"),
+    )
+    twin = wfbench(*played, "--env", "twin")
+    # The scalar form has the episodes of the batched one, but other seeds come first.
+    own = wfbench(*played)
+    assert json.loads(twin.stdout)["env"] == "twin"
+    assert json.loads(own.stdout)["env"] == "cage2"
+    there, here = (_cells(done)["bline", 30]["env_return"] for done in (twin, own))
+    assert there == pytest.approx(here, rel=0.5)
+    refused = wfbench(*played, "--env", "reduced")
+    assert refused.returncode == 2
+    assert "which has actions: 145, but reduced has" in refused.stderr

@@ -70,7 +70,10 @@ def evaluate(
     definition: Annotated[
         str | None, typer.Option(help="What counts as compliance. Default: what it was trained on.")
     ] = None,
-    env: Annotated[str, typer.Option(help="The environment of a reference.")] = "cage2",
+    env: Annotated[
+        str | None,
+        typer.Option(help="Where to play. Default: where it was trained; a reference in cage2."),
+    ] = None,
     collector: Annotated[str, typer.Option(help="How to collect.")] = "vector",
     seed: Annotated[int, typer.Option(min=0, help="Which fresh seeds.")] = 0,
     save: Annotated[
@@ -84,14 +87,15 @@ def evaluate(
     """Play a frozen policy on fresh seeds, and put the published results beside it."""
     from wfbench.compliance import DEFAULT as DEFAULT_DEFINITION
     from wfbench.search.evaluation import Setup
-    from wfbench.search.subjects import find_subject
+    from wfbench.search.subjects import REFERENCE_ENV, find_subject
     from wfbench.search.subjects import greedy as sharpened
     from wfbench.selection import select
 
     host = session(ctx).host()
     as_json = wants_json(ctx, flag=json)
     keep = _keeper(policy, out) if save else None
-    subject = find_subject(host, policy, out, env, _order_for(host, env, order))
+    followed = _order_for(host, env or REFERENCE_ENV, order)
+    subject = find_subject(host, policy, out, env, followed)
     if greedy:
         subject = replace(subject, policy=sharpened(subject.policy))
     [chosen] = select(host, {"collector": [collector]})["collector"]
@@ -106,9 +110,10 @@ def evaluate(
         _cells(subject, setup, judged, red or REDS, horizon or HORIZONS, keep, as_json=as_json)
         return
     if red or horizon:
-        raise UsageError("--orders plays the policy's own environment; leave --red and --horizon")
+        raise UsageError("--orders plays the environment as it is given; leave --red and --horizon")
     if orders == TRAINED:
-        _trained(host, find_run(out, policy), setup, keep, as_json=as_json, sharp=greedy)
+        run = find_run(out, policy)
+        _trained(host, run, env, setup, keep, as_json=as_json, sharp=greedy)
     else:
         _cross(subject, setup, orders, keep, as_json=as_json)
 
@@ -150,9 +155,10 @@ def _cells(
     units = subject.model().units
     judged = tuple(range(len(units))) if order is None else order
     cells = evaluated(subject, setup, judged, grid(subject, reds, horizons))
-    board = subject.env.spec.name == report.BOARD_ENV
+    board = subject.env.spec.name in report.BOARD_ENVS
     by = find_definition(setup.definition).id
-    values = {"policy": subject.name, "order": format_order(judged, units), "definition": by}
+    values = {"policy": subject.name, "env": subject.env.spec.name}
+    values |= {"order": format_order(judged, units), "definition": by}
     values |= report.cells_json(cells, board=board) | {"seed": setup.seed}
     if keep is not None:
         keep("evaluation/1", plain(values))
@@ -160,7 +166,8 @@ def _cells(
         print_json("evaluation/1", plain(values))
         return
     console().print(
-        f"{subject.name} judged by {format_order(judged, units)}, compliance by {by}",
+        f"{subject.name} in {subject.env.spec.name}, judged by {format_order(judged, units)}, "
+        f"compliance by {by}",
         soft_wrap=True,
     )
     report.show_cells(cells, BESIDE)
@@ -186,7 +193,14 @@ def _cross(
 
 
 def _trained(
-    host: PluginHost, run: Path, setup: Setup, keep: Keep | None, *, as_json: bool, sharp: bool
+    host: PluginHost,
+    run: Path,
+    env: str | None,
+    setup: Setup,
+    keep: Keep | None,
+    *,
+    as_json: bool,
+    sharp: bool,
 ) -> None:
     from wfbench.orders import all_orders
     from wfbench.search.evaluation import judge_all
@@ -194,7 +208,7 @@ def _trained(
 
     if (run / MATRIX_FILE).exists():
         raise UsageError(f"{run} holds several runs; name one of them")
-    subjects = run_subjects(host, run)
+    subjects = run_subjects(host, run, env)
     if not subjects:
         raise UsageError(f"no workflow of {run} has finished")
     if sharp:

@@ -21,7 +21,7 @@ BOARD: dict[str, tuple[float, ...]] = {
     "Keeping-it-RL": (-3.48, -5.85, -11.39, -6.47, -10.33, -19.38),
 }
 """CAGE Challenge 2, final leader board: B_line then Meander, 30, 50 and 100 steps."""
-BOARD_ENV = "cage2"
+BOARD_ENVS = ("cage2", "cyborg")
 _SHOWN = 10
 
 

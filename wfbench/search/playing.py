@@ -16,6 +16,9 @@ from wfbench.selection import Choice
 from .episodes import FIELDS, rows_of
 
 MAX_ENVS = 1000
+MAX_SCALAR_ENVS = 32
+"""Without a batched form each environment is built, stepped and kept on its own."""
+
 _PATIENCE = 4
 """How many times the expected steps are played before missing episodes are given up."""
 
@@ -38,16 +41,16 @@ def play(
     episodes: int,
     episode_steps: int,
     seed: int,
-    n_envs: int = MAX_ENVS,
+    n_envs: int | None = None,
     watch: Callable[[Rollout], None] = lambda _: None,
 ) -> Played:
     """Exactly `episodes` episodes: the first ones of each environment.
 
     A free-running collector delivers whoever is ready, so of it they are the first to end. The
     seeds follow from `seed` and are of another stream than any that is trained on. `watch` is shown
-    every rollout.
+    every rollout. By default there are as many environments as are cheap to have.
     """
-    n_envs = min(episodes, n_envs)
+    n_envs = min(episodes, n_envs or (MAX_SCALAR_ENVS if ref.batched is None else MAX_ENVS))
     built: Collector = collector.build()
     with built:
         built.open(make_plan(ref, n_envs, seed, purpose=Purpose.EVALUATION))

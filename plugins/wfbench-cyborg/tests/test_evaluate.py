@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TRAIN = ["run", "--name", "ours", "--workflows", "1", "--n-envs", "4", "--max-episodes", "1"]
+TRAIN += ["--min-episodes", "1", "--quiet"]
+JUDGE = ["evaluate", "ours", "--env", "cyborg", "--episodes", "6", "--horizon", "30", "--json"]
+
+
+def wfbench(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "wfbench", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a policy was trained on cage2."""
+    folder = tmp_path_factory.mktemp("runs")
+    done = wfbench(*TRAIN, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.usefixtures("simulator")
+@pytest.mark.parametrize("collector", ["vector", "shm"])
+def test_a_policy_trained_on_ours_is_judged_in_the_simulator(trained, collector):
+    done = wfbench(*JUDGE, "--collector", collector, cwd=trained)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["env"] == "cyborg"
+    assert [(cell["red"], cell["episodes"]) for cell in answer["cells"]] == [
+        ("bline", 6),
+        ("meander", 6),
+        ("sleep", 6),
+    ]
+    assert all(cell["env_return"] < 0 for cell in answer["cells"])
+
+
+def test_without_the_simulator_one_line_says_how_to_get_it(trained):
+    done = wfbench(*JUDGE, cwd=trained)
+    assert done.returncode == 6
+    [line] = done.stderr.strip().splitlines()
+    assert "cage-challenge-2" in line
