@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from wfbench.store.event_log import plain
 from wfbench.store.files import read_json, write_json, writing
 
 from .model import Case, Session, Settings
-from .statistics import unpaired_permutation_test, unpaired_ratio_estimate
+from .statistics import Estimate, unpaired_permutation_test, unpaired_ratio_estimate
 from .verdicts import ALPHA, MINIMUM_EFFECT, Verdict, judge
 
 SCHEMA = "calibration/1"
@@ -129,45 +130,73 @@ def _log_ratios(session: Session, first: int) -> list[float]:
     return found
 
 
+@dataclass(frozen=True)
+class _Comparison:
+    """Two windows of rounds, taken as then and now."""
+
+    then: tuple[float, ...]
+    now: tuple[float, ...]
+
+    @property
+    def apart(self) -> float:
+        """How far the mean logs are apart."""
+        return abs(float(np.mean(self.now) - np.mean(self.then)))
+
+    @cached_property
+    def change(self) -> Estimate:
+        """How many times what it was."""
+        return unpaired_ratio_estimate(
+            [math.exp(x) for x in self.now], [math.exp(x) for x in self.then]
+        )
+
+    def verdict(self, effect: float, slowdown: float = 0.0) -> Verdict:
+        """The verdict if now were so much slower. The interval moves with it, so it is reused."""
+        test = unpaired_permutation_test([x - math.log1p(slowdown) for x in self.now], self.then)
+        low, high = self.change.low, self.change.high
+        change = Estimate(
+            self.change.value / (1.0 + slowdown),
+            None if low is None else low / (1.0 + slowdown),
+            None if high is None else high / (1.0 + slowdown),
+        )
+        return judge(change, test.p, test.smallest, minimum_effect=effect, alpha=ALPHA)
+
+
 def _noise(case: Case, logs: Sequence[float], window: int, effect: float) -> Noise:
-    pairs = _pairs(logs, window)
-    alarms = sum(
-        _verdict(then, now, effect) in {Verdict.REGRESSED, Verdict.IMPROVED} for then, now in pairs
-    )
+    found = _comparisons(logs, window)
+    alarms = sum(one.verdict(effect) in {Verdict.REGRESSED, Verdict.IMPROVED} for one in found)
     return Noise(
         label=case.label,
         n_envs=case.n_envs,
         log_ratios=tuple(logs),
-        comparisons=len(pairs),
+        comparisons=len(found),
         spread=_spread(logs, window),
-        false_alarms=alarms / len(pairs),
-        detectable=_detectable(pairs, effect),
+        false_alarms=alarms / len(found),
+        detectable=_detectable(found, effect),
     )
 
 
-def _pairs(logs: Sequence[float], window: int) -> list[tuple[list[float], list[float]]]:
+def _comparisons(logs: Sequence[float], window: int) -> list[_Comparison]:
     """Windows of consecutive rounds, so that what drifts over minutes shows."""
     starts = range(len(logs) - window + 1)
     apart = [(a, b) for a, b in combinations(starts, 2) if b - a >= window]
     step = max(1, len(apart) // _COMPARISONS)
-    return [(list(logs[a : a + window]), list(logs[b : b + window])) for a, b in apart[::step]]
+    return [
+        _Comparison(tuple(logs[a : a + window]), tuple(logs[b : b + window]))
+        for a, b in apart[::step]
+    ]
 
 
 def _spread(logs: Sequence[float], window: int) -> float:
-    apart = [abs(np.mean(now) - np.mean(then)) for then, now in _pairs(logs, window)]
+    apart = [one.apart for one in _comparisons(logs, window)]
     return float(np.expm1(np.quantile(apart, 0.95)))
 
 
-def _detectable(pairs: Sequence[tuple[list[float], list[float]]], effect: float) -> float | None:
+def _detectable(comparisons: Sequence[_Comparison], effect: float) -> float | None:
     """By halving the interval: the larger a slow-down, the more comparisons find it."""
 
     def found(slowdown: float) -> bool:
-        shift = math.log1p(slowdown)
-        hits = sum(
-            _verdict(then, [one - shift for one in now], effect) is Verdict.REGRESSED
-            for then, now in pairs
-        )
-        return hits >= _POWER * len(pairs)
+        hits = sum(one.verdict(effect, slowdown) is Verdict.REGRESSED for one in comparisons)
+        return hits >= _POWER * len(comparisons)
 
     low, high = 0.0, _LARGEST - 1.0
     if not found(high):
@@ -176,9 +205,3 @@ def _detectable(pairs: Sequence[tuple[list[float], list[float]]], effect: float)
         middle = (low + high) / 2.0
         low, high = (low, middle) if found(middle) else (middle, high)
     return max(high, effect)
-
-
-def _verdict(then: Sequence[float], now: Sequence[float], effect: float) -> Verdict:
-    test = unpaired_permutation_test(now, then)
-    change = unpaired_ratio_estimate([math.exp(x) for x in now], [math.exp(x) for x in then])
-    return judge(change, test.p, test.smallest, minimum_effect=effect, alpha=ALPHA)
