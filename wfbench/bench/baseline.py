@@ -15,7 +15,7 @@ from wfbench import __version__
 from wfbench.contract import NotComparableError, UsageError
 
 from .model import Case, Session, Settings
-from .summary import equal_work
+from .summary import BUSY, equal_work, foreign_cores
 
 SCHEMA = "baseline/1"
 LEAST_ROUNDS = 4
@@ -54,7 +54,14 @@ class Baseline:
     cells: tuple[Cell, ...]
     machine: Mapping[str, Any]
     command: tuple[str, ...] = ()
+    foreign_cores: float | None = None
+    """Cores that other programs kept busy while the worst case was measured; None: unknown."""
     wfbench: str = __version__
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other programs may have moved the ratios."""
+        return self.foreign_cores is not None and self.foreign_cores > BUSY
 
     def is_reference(self, cell: Cell) -> bool:
         """Whether the ratios of others are to this cell."""
@@ -81,7 +88,19 @@ def make_baseline(
         cells=cells_of(session, label),
         machine=dict(machine),
         command=tuple(command),
+        foreign_cores=busiest(session),
     )
+
+
+def busiest(session: Session) -> float | None:
+    """Cores that other programs kept busy while the worst case was measured; None: unknown."""
+    found = []
+    for index in range(len(session.cases)):
+        taken = [s.measurement for s in session.of_case(index) if s.measurement is not None]
+        cores = foreign_cores(taken)
+        if cores is not None:
+            found.append(cores)
+    return max(found, default=None)
 
 
 def cells_of(session: Session, reference: str) -> tuple[Cell, ...]:

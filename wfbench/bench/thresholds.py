@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wfbench.contract import UsageError
 
-from .baseline import Baseline
+from .baseline import Baseline, busiest
 from .calibration import Calibration, same_machine
 from .gate import DEFAULT_EFFECT, FOREIGN_EFFECT, Threshold
+from .model import Session
+from .summary import BUSY
 
 HERE = "calibrate this machine with `wfbench calibrate`"
 
@@ -37,6 +39,23 @@ def choose_threshold(
             "cores"
         ),
     )
+
+
+def busy_notes(baseline: Baseline, sessions: Sequence[Session]) -> tuple[str, ...]:
+    """Who else was computing, then and now: cases that need many cores lose most by it."""
+    notes = []
+    if baseline.disturbed:
+        notes.append(
+            f"the baseline was measured while other programs used {baseline.foreign_cores:.1f} "
+            "cores; make it again on a quiet machine"
+        )
+    now = max((busiest(session) or 0.0 for session in sessions), default=0.0)
+    if now > BUSY:
+        notes.append(
+            f"other programs used up to {now:.1f} cores meanwhile; stop them and check again "
+            "before you believe a change of a parallel collector"
+        )
+    return tuple(notes)
 
 
 def _of_this_machine(

@@ -20,7 +20,7 @@ from wfbench.bench.checking import TRIAL_FAILED, Check, run_check
 from wfbench.bench.learning_baseline import LearningBaseline
 from wfbench.bench.model import Case, Session, Settings
 from wfbench.bench.smoke_check import smoke_check
-from wfbench.bench.thresholds import choose_threshold
+from wfbench.bench.thresholds import busy_notes, choose_threshold
 from wfbench.cli.check_learning import check_learning, refuse_runs
 from wfbench.cli.measuring import measured
 from wfbench.cli.session import JsonFlag, session, wants_json
@@ -154,6 +154,7 @@ def _check(
         return measured(chosen, how, folder / "runs").session
 
     found = run_check(baseline, cases, settings, threshold, measure)
+    notes += busy_notes(baseline, found.sessions)
     code = found.exit_code(inconclusive_fails=fails)
     data = check_data(found, notes, exit_code=code, baseline_file=str(path), machine=machine)
     write_json(folder / "verdict.json", "verdict/1", data)

@@ -89,6 +89,12 @@ def _show_speed(baseline: Baseline) -> None:
         f"on {machine.get('cpu')}, {machine.get('usable_cores')} cores, wfbench {baseline.wfbench}",
         soft_wrap=True,
     )
+    if baseline.disturbed:
+        out.print(
+            f"busy machine: other programs used {baseline.foreign_cores:.1f} cores meanwhile; "
+            "ratios of parallel collectors are not to be relied on, so make it again",
+            soft_wrap=True,
+        )
     if baseline.command:
         out.print(f"made by: wfbench {shlex.join(baseline.command)}", soft_wrap=True)
 

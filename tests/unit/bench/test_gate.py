@@ -17,7 +17,7 @@ from wfbench.bench.baseline_files import find_baseline, names, read_baseline, wr
 from wfbench.bench.checking import Check, run_check
 from wfbench.bench.gate import FOREIGN_EFFECT, Threshold
 from wfbench.bench.model import Case, Measurement, Sample, Session, Settings
-from wfbench.bench.thresholds import choose_threshold
+from wfbench.bench.thresholds import busy_notes, choose_threshold
 from wfbench.bench.verdicts import Verdict
 from wfbench.contract import EnvRef, NotComparableError, UsageError
 from wfbench.plugins import PluginSettings, load_plugins
@@ -366,3 +366,21 @@ def test_the_data_of_a_check_is_plain_json() -> None:
 def test_settings_of_a_baseline_are_those_of_its_run() -> None:
     made = remembered(simulated(CASES, SETTINGS, 0))
     assert asdict(made)["settings"] == asdict(SETTINGS)
+
+
+def test_a_busy_machine_is_told_then_and_now() -> None:
+    quiet = simulated(CASES, SETTINGS, 0)
+    busy = replace(
+        quiet,
+        samples=tuple(
+            replace(s, measurement=replace(s.measurement, foreign_cpu=2.0))
+            for s in quiet.samples
+            if s.measurement is not None
+        ),
+    )
+    assert busy_notes(remembered(quiet), [quiet]) == ()
+    assert not remembered(quiet).disturbed
+    assert remembered(busy).disturbed
+    then, now = busy_notes(remembered(busy), [quiet, busy])
+    assert "the baseline was measured while other programs used" in then
+    assert "other programs used up to" in now
