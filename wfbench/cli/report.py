@@ -29,8 +29,8 @@ def report(
         list[str],
         typer.Argument(
             metavar="ID...",
-            help="Runs by name or path, or files: landscapes, `bench-search --json`, "
-            "`evaluate --json`.",
+            help="Runs by name or path, or files: verdict.json, landscapes, reproduction.json, and "
+            "what compare, bench-search and evaluate answer with --json.",
         ),
     ],
     html: Annotated[

@@ -206,7 +206,8 @@ class Section:
 
     title: str
     kind: str
-    """`search`, `matrix`, `bench`, `evaluation`, `landscape` or `searchers`."""
+    """What the source is: `search`, `matrix`, `bench`, `evaluation`, `landscape`, `searchers`,
+    `check`, `comparison` or `reproduction`."""
     headline: Check
     """What a reader in a hurry must know."""
     checks: tuple[Check, ...] = ()

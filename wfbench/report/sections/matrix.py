@@ -21,7 +21,7 @@ from wfbench.search.results import WorkflowResult, better
 
 from .common import table
 from .recorded import RecordedSearch
-from .search import phases
+from .search_exhibits import phases_exhibit
 
 
 def matrix_section(title: str, searches: Sequence[RecordedSearch], *, same_run: bool) -> Section:
@@ -30,7 +30,7 @@ def matrix_section(title: str, searches: Sequence[RecordedSearch], *, same_run: 
     names = _names(searches)
     exhibits = [_best_so_far(searches, names, command), _rates(searches, names, command)]
     if all(search.seconds().get("wall") for search in searches):
-        exhibits.append(phases(list(searches), command))
+        exhibits.append(phases_exhibit(list(searches), command))
     notes = (
         ["The combinations took turns, workflow by workflow, with the same seeds."]
         if same_run

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import math
-
 from wfbench.landscape.from_runs import command_of
 from wfbench.landscape.records import Landscape
 from wfbench.plugins import PluginHost
 from wfbench.report.document import (
     Check,
-    Column,
-    Dots,
     Exhibit,
     Fact,
     Outcome,
-    Panel,
     Section,
-    Shares,
-    Spread,
-    Timeline,
 )
-from wfbench.report.run_summary import by_order
 from wfbench.report.written import short
-from wfbench.search.results import HOPELESS, WorkflowResult, better
-from wfbench.store.columns import PHASES
+from wfbench.search.results import HOPELESS, WorkflowResult
 
-from .common import duration, how_to_read, machine_facts, position_heat, table
-from .recorded import RecordedSearch, belief_of
+from .common import duration, how_to_read, machine_facts, position_heat
+from .recorded import RecordedSearch
 from .run_regret import regret_exhibit
-
-_TIMES = 1.96
+from .search_exhibits import belief_exhibit, learning_exhibit, orders_exhibit, phases_exhibit
 
 
 def search_section(
@@ -42,8 +31,8 @@ def search_section(
     notes = [how_to_read(search.units)]
     notes += [f"Warning: {event['text']}" for event in search.told("warning")]
     if finished:
-        exhibits += [_orders(search, finished, command), _learning(search, command)]
-        belief, why = _belief(search, host, command)
+        exhibits += [orders_exhibit(search, finished, command), learning_exhibit(search, command)]
+        belief, why = belief_exhibit(search, host, command)
         exhibits += [belief] if belief is not None else []
         notes += [why] if why else []
         scored = [(result.order, result.score) for result in finished]
@@ -51,7 +40,7 @@ def search_section(
         if landscape is not None:
             exhibits.append(regret_exhibit(search, landscape, command))
     if search.seconds().get("wall"):
-        exhibits.append(phases([search], command))
+        exhibits.append(phases_exhibit([search], command))
     return Section(
         title=f"Search {search.id}",
         kind="search",
@@ -73,7 +62,7 @@ def _headline(search: RecordedSearch, finished: list[WorkflowResult]) -> Check:
     )
     best = search.best()
     if best is not None:
-        said += f"; best: {search.written(best.order)} with a return of {short(best.score)}"
+        said += f"; best single training: {search.written(best.order)}, return {short(best.score)}"
     outcome: Outcome = "good" if compliant else "open"
     if not search.complete:
         outcome, said = "open", f"not finished: {said}"
@@ -109,7 +98,7 @@ def _figures(search: RecordedSearch, finished: list[WorkflowResult]) -> list[Fac
     figures = []
     if best is not None:
         figures += [
-            Fact("best order", search.written(best.order)),
+            Fact("best training", search.written(best.order)),
             Fact("its return", short(best.score)),
             Fact("its compliance", f"{best.compliance:.1%}"),
         ]
@@ -140,178 +129,3 @@ def _facts(search: RecordedSearch) -> list[Fact]:
         Fact("units", ", ".join(search.units)),
     ]
     return facts + machine_facts(search.machine)
-
-
-def _orders(search: RecordedSearch, finished: list[WorkflowResult], command: str) -> Exhibit:
-    rows = []
-    for order in by_order(finished):
-        shown, many = order.best, len(order.trainings) > 1
-        half = order.between if many else order.within
-        value = order.mean if many else shown.score
-        rows.append(
-            (
-                search.written(order.order),
-                value,
-                value - half,
-                value + half,
-                "trainings" if many else "episodes",
-                shown.compliance,
-                shown.beside_compliance,
-                shown.compliant,
-                len(order.trainings),
-                shown.status if shown.compliant else f"{shown.status}: {shown.reason}",
-            )
-        )
-    columns = [
-        Column("order"),
-        Column("return", "points", 1),
-        Column("low", "points", 1),
-        Column("high", "points", 1),
-        Column("interval over"),
-        Column("compliance", digits=3),
-        Column("beside", digits=3),
-        Column("compliant"),
-        Column("trainings"),
-        Column("ended by"),
-    ]
-    return Exhibit(
-        title="Which orders did best?",
-        reading=(
-            "Mean return per episode of every order that was trained, compliant orders (filled) "
-            "first; to the right is better. Whiskers are 95 % intervals: over the episodes of the "
-            "one training, or over trainings where an order was trained again. Training once more "
-            "with another seed moves a score several times as far as episodes do."
-        ),
-        table=table(columns, rows),
-        command=command,
-        picture=Dots("order", "return", "low", "high", strong="compliant"),
-    )
-
-
-def _learning(search: RecordedSearch, command: str) -> Exhibit:
-    columns = [
-        Column("workflow"),
-        Column("order"),
-        Column("reached"),
-        Column("steps in all", "environment steps"),
-        Column("steps of the workflow"),
-        Column("return", "points per episode", 2),
-        Column("best return", "points per episode", 2),
-        Column("compliance", digits=3),
-        Column("best compliance", digits=3),
-    ]
-    reached = {r.workflow: r.compliant for r in search.finished()}
-    rows: list[tuple[object, ...]] = []
-    best: WorkflowResult | None = None
-    most: float | None = None
-    for event in search.events:
-        if event["event"] == "update":
-            rows.append(
-                (
-                    event["workflow"] + 1,
-                    event["order"],
-                    reached.get(event["workflow"], False),
-                    event["ledger"],
-                    event["env_steps"],
-                    event["return"],
-                    None if best is None else best.score,
-                    event["compliance"],
-                    most,
-                )
-            )
-        elif event["event"] == "workflow-finished":
-            result = WorkflowResult.from_values(event)
-            best = result if better(result, best) else best
-            if math.isfinite(result.compliance):
-                most = max(result.compliance, -math.inf if most is None else most)
-    return Exhibit(
-        title="How did each workflow learn?",
-        reading=(
-            "One line per workflow, in the order in which they were trained; all but the "
-            "first begin with the policy of an earlier one, unless the run was told otherwise. "
-            "Compliant is at or above the dashed level. Best so far is of workflows that had ended."
-        ),
-        table=table(columns, rows),
-        command=command,
-        picture=Timeline(
-            x="steps in all",
-            series="workflow",
-            strong="reached",
-            reached="ended compliant",
-            missed="did not",
-            panels=(
-                Panel("return", best="best return"),
-                Panel(
-                    "compliance",
-                    best="best compliance",
-                    line=float(search.config["settings"]["threshold"]),
-                    unit_scale=True,
-                ),
-            ),
-        ),
-    )
-
-
-def _belief(
-    search: RecordedSearch, host: PluginHost | None, command: str
-) -> tuple[Exhibit | None, str]:
-    belief, why = belief_of(search, host)
-    if not belief:
-        return None, why
-    tried: dict[object, list[float]] = {}
-    for result in search.finished():
-        if math.isfinite(result.score):
-            tried.setdefault(result.order, []).append(result.score)
-    rows = []
-    ranked = sorted(belief.items(), key=lambda item: -item[1][0])
-    for rank, (order, (mean, sd)) in enumerate(ranked, start=1):
-        scores = tried.get(order, [])
-        measured = sum(scores) / len(scores) if scores else None
-        low, high = mean - _TIMES * sd, mean + _TIMES * sd
-        rows.append((rank, search.written(order), mean, low, high, measured, len(scores)))
-    columns = [
-        Column("rank"),
-        Column("order"),
-        Column("believed return", "points", 1),
-        Column("low", "points", 1),
-        Column("high", "points", 1),
-        Column("measured", "points", 1),
-        Column("trainings"),
-    ]
-    return Exhibit(
-        title=f"What does the searcher believe of all {len(rows)} orders?",
-        reading=(
-            "Believed return of every order, the best on the left, with the range that holds 95 % "
-            "of the belief. Diamonds are mean scores of orders that were trained; where the range "
-            "is wide, nobody has looked yet."
-        ),
-        table=table(columns, rows),
-        command=command,
-        picture=Spread("order", "believed return", "low", "high", mark="measured"),
-    ), why
-
-
-def phases(searches: list[RecordedSearch], command: str) -> Exhibit:
-    """Where the time of searches went."""
-    columns = [
-        Column("combination"),
-        *(Column(name, "%", 1) for name in PHASES),
-        Column("wall", "s", 2),
-    ]
-    rows = []
-    for search in searches:
-        seconds = search.seconds()
-        wall = seconds.get("wall", 0.0) or 1.0
-        shares = [100 * seconds.get(name, 0.0) / wall for name in PHASES]
-        rows.append((search.combination, *shares, seconds.get("wall", 0.0)))
-    return Exhibit(
-        title="Where did the time go?",
-        reading=(
-            "Share of the wall time by phase; the phases are all of it. Open is building "
-            "environments and learner for every workflow, env, transport, inference and idle are "
-            "collecting, update is learning, search is choosing and scoring orders."
-        ),
-        table=table(columns, rows),
-        command=command,
-        picture=Shares("combination", tuple(PHASES)),
-    )

@@ -23,8 +23,10 @@ from .evaluation import CELLS, CROSS, evaluation_section
 from .landscape import LANDSCAPE, SEARCHERS, landscape_section, searchers_section
 from .matrix import matrix_section
 from .recorded import RecordedSearch, read_search
+from .reproduction import REPRODUCTION, reproduction_section
 from .run_regret import LANDSCAPES, fitting_landscape, landscape_for
 from .search import search_section
+from .verdicts import COMPARISON, VERDICT, check_section, comparison_section
 
 MATRIX_SCHEMA = "matrix/1"
 
@@ -97,6 +99,9 @@ def _file_section(path: Path) -> Section:
         SEARCHERS: lambda: searchers_section(values, path.stem),
         CELLS: lambda: evaluation_section(values, None),
         CROSS: lambda: evaluation_section(values, _units(values)),
+        VERDICT: lambda: check_section(values),
+        COMPARISON: lambda: comparison_section(values),
+        REPRODUCTION: lambda: reproduction_section(values),
     }
     if schema not in readers:
         known = ", ".join(readers)
