@@ -14,7 +14,7 @@ MANY_BYTES, GROWTH, SAME = 5e9, 10.0, 1.25
 
 def measure_memory(lab: Lab) -> Finding:
     """Claim 9: 5 to 10 GB for 100 envs, 500 MB for one; and 25 no more than one."""
-    rounds = 2 if lab.quick else 3
+    rounds = 1 if lab.quick else 3
     counts = (1, SOME, MANY)
     cases = [_held("pipe", count) for count in counts]
     cases.append(_held("shm", MANY))

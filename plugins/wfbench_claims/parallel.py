@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wfbench.contract import CollectCase, Finding, Lab, TrainCase
+from wfbench.contract import CollectCase, Finding, Lab
 
 from .conditions import CYBORG, EPISODE, NO_CONSTRUCTION, shm_per_env
 from .judging import (
@@ -15,6 +15,7 @@ from .judging import (
     verdict_if,
     within_cores,
 )
+from .timed_workflows import timed_workflows
 
 SINGLE_FACTOR, SINGLE_ENVS = 10.0, 25
 SEQUENTIAL_RATE, PARALLEL_RATE, PARALLEL_FACTOR, PARALLEL_ENVS = 10.0, 100.0, 5.0, 100
@@ -23,28 +24,10 @@ SEQUENTIAL_RATE, PARALLEL_RATE, PARALLEL_FACTOR, PARALLEL_ENVS = 10.0, 100.0, 5.
 
 def measure_single(lab: Lab) -> Finding:
     """Claim 6: 25 envs are 10 times faster than one and give 25 times the data per gradient."""
-    n_envs, episodes, rounds = (6, 2, 2) if lab.quick else (SINGLE_ENVS, 2, 3)
-    settings = {"stop": "budget", "min_episodes": 1}
-    cases = [
-        TrainCase(
-            trainer="ppo-episode",
-            orders=("0",),
-            collector="sequential",
-            env=CYBORG,
-            settings={**settings, "n_envs": 1, "max_episodes": n_envs * episodes},
-        ),
-        TrainCase(
-            trainer="ppo-parallel",
-            orders=("0",),
-            collector=shm_per_env(n_envs),
-            env=CYBORG,
-            settings={**settings, "n_envs": n_envs, "max_episodes": episodes},
-        ),
-    ]
-    single, parallel = lab.train(cases, rounds=rounds, fresh=True)
-    factor = lab.ratio([one.working for one in single], [one.working for one in parallel])
-    per_update = [one[0].workflows[0].rollouts.transitions[0] for one in (single, parallel)]
-    data = per_update[1] / per_update[0]
+    timed = timed_workflows(lab)
+    n_envs, single, parallel = timed.n_envs, timed.single, timed.shm
+    factor = lab.ratio(single, parallel)
+    data = timed.shm_transitions / timed.single_transitions
     wall = within_cores(factor, SINGLE_FACTOR, lab.cores)
     return Finding(
         measured=f"wall clock {times(factor)}; data per gradient {number(data)}x",
@@ -58,8 +41,8 @@ def measure_single(lab: Lab) -> Finding:
         values={
             "documented_factor": SINGLE_FACTOR,
             "data_factor": data,
-            "single_seconds": lab.mean([one.working for one in single]).value,
-            "parallel_seconds": lab.mean([one.working for one in parallel]).value,
+            "single_seconds": lab.mean(single).value,
+            "parallel_seconds": lab.mean(parallel).value,
             "cores": float(lab.cores),
         },
         scaled=_scaled(n_envs, SINGLE_ENVS),
@@ -68,7 +51,7 @@ def measure_single(lab: Lab) -> Finding:
 
 def measure_sequential(lab: Lab) -> Finding:
     """Claim 8: 100 to 200 episodes/s in parallel, 10 to 30 one after the other."""
-    n_envs, rounds = (8, 2) if lab.quick else (PARALLEL_ENVS, 3)
+    n_envs, rounds = (4, 2) if lab.quick else (PARALLEL_ENVS, 3)
     one, many = lab.collect(
         [
             CollectCase(collector="sequential", env=CYBORG, n_envs=1, policy="network"),
@@ -76,7 +59,7 @@ def measure_sequential(lab: Lab) -> Finding:
         ],
         rounds=rounds,
         steps=EPISODE,
-        seconds=1.0,
+        seconds=0.5,
     )
     rates = [[sample.rate / EPISODE for sample in of_case] for of_case in (one, many)]
     sequential, parallel = lab.mean(rates[0]), lab.mean(rates[1])

@@ -6,8 +6,9 @@ import math
 
 from wfbench.contract import Finding, Lab, TrainCase, TrainSample
 
-from .conditions import CYBORG, DEFAULT_ORDER, NO_CONSTRUCTION, PIPE_TRUE_STATE, shm_per_env
+from .conditions import DEFAULT_ORDER, NO_CONSTRUCTION, PIPE_TRUE_STATE
 from .judging import amount, combined, judge_bundle, number, times, verdict_if
+from .timed_workflows import timed_workflows, workflow
 
 WORKFLOW_FACTOR = 18.0
 """The lower end of the documented 18-20x."""
@@ -17,17 +18,8 @@ EVALUATION_SECONDS = 20.0
 
 def measure_workflow(lab: Lab) -> Finding:
     """Claim 4: a whole workflow is 18 to 20 times faster."""
-    n_envs, episodes, evaluation, rounds = (6, 2, 1, 2) if lab.quick else (25, 4, 2, 3)
-    evaluated, unevaluated = f"evaluate:{evaluation}", "last-episodes:3"
-    cases = [
-        _workflow(PIPE_TRUE_STATE, n_envs, episodes, evaluated),
-        _workflow("pipe", n_envs, episodes, evaluated),
-        _workflow(shm_per_env(n_envs), n_envs, episodes, unevaluated),
-    ]
-    before, same_payload, after = (
-        [sample.working for sample in of_case]
-        for of_case in lab.train(cases, rounds=rounds, fresh=True)
-    )
+    timed = timed_workflows(lab)
+    before, same_payload, after = timed.pipe_true_state, timed.pipe, timed.shm
     alone, together = lab.ratio(same_payload, after), lab.ratio(before, after)
     return Finding(
         measured=f"{times(alone)} by shared memory and no evaluation; {times(together)} with the "
@@ -46,8 +38,8 @@ def measure_workflow(lab: Lab) -> Finding:
             "after_seconds": lab.mean(after).value,
         },
         scaled=(
-            f"{n_envs} envs x {episodes} episodes in place of 200 x 5 to 50",
-            f"{evaluation} evaluation episodes in place of 20",
+            f"{timed.n_envs} envs x {timed.episodes} episodes in place of 200 x 5 to 50",
+            f"{timed.evaluation} evaluation episodes in place of 20",
             NO_CONSTRUCTION,
         ),
     )
@@ -55,9 +47,9 @@ def measure_workflow(lab: Lab) -> Finding:
 
 def measure_search_data(lab: Lab) -> Finding:
     """Claim 11: 600 episodes for nothing against 20 for 20 seconds."""
-    rounds = 3 if lab.quick else 5
+    rounds = 2 if lab.quick else 5
     last, evaluated, truth = lab.train(
-        [_scoring(f"last-episodes:{3}"), _scoring("evaluate:20"), _scoring("evaluate:2000")],
+        [_scoring("last-episodes:3"), _scoring("evaluate:20"), _scoring("evaluate:2000")],
         rounds=rounds,
     )
     played, seconds = _evaluation_seconds(lab)
@@ -97,22 +89,6 @@ def measure_search_data(lab: Lab) -> Finding:
     )
 
 
-def _workflow(collector: str, n_envs: int, episodes: int, score: str) -> TrainCase:
-    return TrainCase(
-        trainer="ppo-parallel",
-        orders=("0",),
-        collector=collector,
-        env=CYBORG,
-        settings={
-            "n_envs": n_envs,
-            "max_episodes": episodes,
-            "min_episodes": episodes,
-            "stop": "budget",
-            "score": score,
-        },
-    )
-
-
 def _scoring(score: str) -> TrainCase:
     return TrainCase(
         trainer="ppo-parallel",
@@ -129,9 +105,9 @@ def _scoring(score: str) -> TrainCase:
 
 def _evaluation_seconds(lab: Lab) -> tuple[int, list[float]]:
     """How many episodes were evaluated one after the other, and how long that took by round."""
-    played, rounds = (5, 2) if lab.quick else (EVALUATED, 3)
+    played, rounds = (4, 1) if lab.quick else (EVALUATED, 3)
     [samples] = lab.train(
-        [_workflow(PIPE_TRUE_STATE, 1, 1, f"evaluate:{played}")], rounds=rounds, fresh=True
+        [workflow(PIPE_TRUE_STATE, 1, 1, f"evaluate:{played}")], rounds=rounds, fresh=True
     )
     return played, [sample.seconds["search"] for sample in samples]
 

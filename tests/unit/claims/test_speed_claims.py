@@ -79,12 +79,16 @@ def test_rate_and_latency_of_one_sample_agree(chosen_lab):
 def test_a_whole_workflow(chosen_lab, make_training, before, same_payload, after, verdict):
     taken = {"pipe:payload=true-state": before, "pipe": same_payload}
 
+    steps = set()
+
     def train(case, number):
         evaluates = case.settings["score"].startswith("evaluate")
         assert evaluates == case.collector.startswith("pipe")
+        steps.add(case.settings["n_envs"] * case.settings["max_episodes"])
         return make_training(seconds=taken.get(case.collector, after) * (1 + 0.01 * number))
 
     assert measure_workflow(chosen_lab(train=train)).verdict == verdict
+    assert len(steps) == 1, "equally many steps on all sides"
 
 
 @pytest.mark.parametrize(
@@ -104,8 +108,6 @@ def test_25_envs_over_one(
     def train(case, number):
         single = case.trainer == "ppo-episode"
         size = make_rollouts(100 if single else data)
-        steps = case.settings["n_envs"] * case.settings["max_episodes"]
-        assert steps == 50  # episodes, on both sides
         seconds = (10.0 if single else 10.0 / factor) * (1 + 0.01 * number)
         return make_training(make_workflow(rollouts=size), seconds=seconds)
 
