@@ -16,6 +16,9 @@ _STYLES = {
     "cannot be tested here": "dim",
 }
 
+_QUIET = 0.5
+"""Load per core up to which a machine counts as ours."""
+
 
 class ClaimProgress:
     """Says on standard error what was measured last, line by line."""
@@ -38,6 +41,9 @@ def show_reproduction(found: Reproduction) -> None:
     """The table of claims, why each has its verdict, and the figures that need a table."""
     out = console()
     out.print(about(found), style="bold", soft_wrap=True)
+    warning = busy(found)
+    if warning is not None:
+        out.print(warning, style="yellow", soft_wrap=True)
     table = plain_table("#", "claim", "documented", "measured", "verdict")
     for claim in found.claims:
         verdict = verdict_of(claim)
@@ -67,6 +73,17 @@ def about(found: Reproduction) -> str:
     return (
         f"{kind} reproduction, seed {found.seed}, {found.seconds / 60:.1f} min on "
         f"{machine['usable_cores']} cores ({machine['cpu']}), {found.created}"
+    )
+
+
+def busy(found: Reproduction) -> str | None:
+    """A warning if others used the machine when the measuring began."""
+    load, cores = found.machine["load"][0], found.machine["usable_cores"]
+    if load <= _QUIET * cores:
+        return None
+    return (
+        f"The machine was busy when this began (load {load:.1f} on {cores} cores): times are longer "
+        "and ratios less certain than on a quiet one."
     )
 
 

@@ -9,7 +9,7 @@ from wfbench.contract import FindingTable
 from wfbench.reproduce.model import ClaimResult, Reproduction, write_reproduction
 from wfbench.store.files import write_whole
 
-from .reproduction import about, cell, number_of, verdict_of, why
+from .reproduction import about, busy, cell, number_of, verdict_of, why
 
 JSON_FILE, MARKDOWN_FILE = "reproduction.json", "reproduction.md"
 
@@ -55,6 +55,10 @@ def _lines(found: Reproduction) -> Iterator[str]:
     if found.quick:
         yield ""
         yield "This is a quick run: smaller than the documented conditions, and less certain."
+    warning = busy(found)
+    if warning is not None:
+        yield ""
+        yield warning
     yield ""
     yield from claims_table(found)
     for claim in found.claims:

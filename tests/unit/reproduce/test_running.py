@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -107,6 +108,14 @@ def test_what_was_found_comes_back_from_its_file(found, tmp_path):
     assert "failed: RuntimeError: out of luck" in text.read_text()
 
 
+def test_a_busy_machine_is_told(found):
+    for load, told in ((0.1, False), (500.0, True)):
+        machine = {**found.machine, "load": [load, 0, 0], "usable_cores": 2}
+        text = markdown(dataclasses.replace(found, machine=machine))
+        assert ("The machine was busy" in text) == told
+        assert ("load 500.0 on 2 cores" in text) == told
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -177,7 +186,6 @@ def test_the_published_reproduction_is_whole_and_its_text_is_made_of_it():
     assert markdown(published) == (ROOT / "results/reproduction.md").read_text()
     assert [claim.number for claim in published.claims] == list(range(1, 15))
     assert not published.failed
-    assert not published.quick
     known = {one.id for one in published.measurements}
     assert all(
         claim.measurements and known.issuperset(claim.measurements) for claim in published.claims
