@@ -82,8 +82,8 @@ def busy(found: Reproduction) -> str | None:
     if load <= _QUIET * cores:
         return None
     return (
-        f"The machine was busy when this began (load {load:.1f} on {cores} cores): times are longer "
-        "and ratios less certain than on a quiet one."
+        f"The machine was busy when this began (load {load:.1f} on {cores} cores): times are "
+        "longer and ratios less certain than on a quiet one."
     )
 
 
