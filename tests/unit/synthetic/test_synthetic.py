@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from wfbench.contract import EnvRef, StepArrays
+from wfbench.contract import OWNER_VARIABLE, EnvRef, StepArrays
 from wfbench_synthetic.batch import SyntheticBatch
 from wfbench_synthetic.env import SyntheticEnv, free_env
-from wfbench_synthetic.options import STEP_FAULTS, SyntheticOptions, parse_fault
+from wfbench_synthetic.options import STEP_FAULTS, Costs, SyntheticOptions, parse_fault
+from wfbench_synthetic.slowing import slowed
 
 
 def episode_trace(env: SyntheticEnv, seed: int, steps: int, action_seed: int = 0) -> list[tuple]:
@@ -264,3 +265,19 @@ def test_stepping_past_the_end_is_refused():
     env.step(0)
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(0)
+
+
+def test_only_workers_are_slowed_down_and_only_while_the_file_is_there(tmp_path, monkeypatch):
+    file = tmp_path / "slow"
+    costs = Costs(step=0.5, reset=0.25)
+    monkeypatch.delenv(OWNER_VARIABLE, raising=False)
+    file.write_text("1.3\n")
+    assert slowed(costs, str(file)) == costs
+    monkeypatch.setenv(OWNER_VARIABLE, "1")
+    assert slowed(costs, str(file)) == Costs(step=0.5 * 1.3, reset=0.25)
+    assert slowed(costs, "") == costs
+    file.write_text("-1")
+    with pytest.raises(ValueError, match="a factor must be positive"):
+        slowed(costs, str(file))
+    file.unlink()
+    assert slowed(costs, str(file)) == costs
