@@ -182,6 +182,37 @@ def test_check_ends_with_6_if_a_promise_is_broken(wfbench: Any, env: dict[str, s
     assert [promise["kept"] for promise in answer["promises"]] == [True, True, False, True]
 
 
+def test_a_report_of_faults_as_table_and_as_json(wfbench: Any, tmp_path: Path) -> None:
+    command = ("plugins", "check", "shm", "--report", "--fault", "raise@3", "--fault", "kill@3")
+    done = wfbench(*command, "--to", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("| fault | `shm` |\n")
+    assert (tmp_path / "faults.md").read_text() == done.stdout
+    kept = json.loads((tmp_path / "faults.json").read_text())
+    assert kept["schema"] == "wfbench/plugins-faults/1"
+    assert [(seen["fault"], seen["outcome"]) for seen in kept["seen"]] == [
+        ("raise@3", "told"),
+        ("kill@3", "told"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name what to check"),
+        (["shm", "--to", "."], "give --report too"),
+        (["shm", "--report", "--to", "nowhere"], "there is no such directory"),
+        (["shm", "--report", "--fault", "flood"], "--fault flood is not known"),
+    ],
+)
+def test_what_cannot_be_checked_or_reported_is_refused(
+    wfbench: Any, arguments: list[str], message: str
+) -> None:
+    done = wfbench("plugins", "check", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
 def test_what_makes_no_promises_cannot_be_checked(wfbench: Any, tmp_path: Path) -> None:
     (tmp_path / "only_claims.py").write_text(
         "from wfbench.contract import ClaimSpec, hookimpl\n@hookimpl\ndef wfbench_claims():\n"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import traceback
+from collections.abc import Callable
+from typing import Any
 
 from wfbench.contract import CollectorSpec, PluginError, WfbenchError
 from wfbench.isolated import inside
@@ -19,6 +21,11 @@ from .verdict import BrokenPromiseError, Check, DoesNotApply
 
 def main(descriptor: str) -> None:
     """Judge what comes over the connection until it is closed."""
+    serve(descriptor, lambda slug, ground: judge(COLLECTOR.checks[slug], ground))
+
+
+def serve(descriptor: str, answer: Callable[[str, Ground], Any]) -> None:
+    """Answer questions about one collector, each on ground of its own."""
     connection = inside(descriptor)
     case = connection.recv()
     assert isinstance(case, Case)  # noqa: S101 (the protocol)
@@ -33,10 +40,10 @@ def main(descriptor: str) -> None:
     connection.send(dict(spec.cannot))
     while True:
         try:
-            slug = connection.recv()
+            question = connection.recv()
         except EOFError:
             return
-        connection.send(judge(COLLECTOR.checks[str(slug)], Ground(spec, case.options, host)))
+        connection.send(answer(str(question), Ground(spec, case.options, host)))
 
 
 def judge(check: Check, ground: Ground) -> Promise:

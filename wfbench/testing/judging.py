@@ -35,16 +35,7 @@ class Judge:
     def start(self) -> Isolated:
         """The judging process, started unless it runs; raises what keeps it from judging."""
         if self._process is None:
-            self._process = Isolated("wfbench.testing.judge")
-            try:
-                answer = self._process.ask(self._case, _START)
-            except IsolationError as error:
-                self.close()
-                raise PluginError(f"the conformance kit could not start: {error}") from error
-            if isinstance(answer, WfbenchError):
-                self.close()
-                raise answer
-            self._cannot = answer
+            self._process, self._cannot = start_judging("wfbench.testing.judge", self._case)
         return self._process
 
     def judge(self, check: Check, limit: float | None = None) -> Promise:
@@ -62,3 +53,21 @@ class Judge:
         if self._process is not None:
             self._process.close()
             self._process = None
+
+
+def start_judging(module: str, case: Case) -> tuple[Isolated, Mapping[str, str]]:
+    """A process that answers questions about a collector, and what that declares it cannot keep.
+
+    Raises what keeps it from answering.
+    """
+    process = Isolated(module)
+    try:
+        answer = process.ask(case, _START)
+    except IsolationError as error:
+        process.close()
+        raise PluginError(f"the conformance kit could not start: {error}") from error
+    if isinstance(answer, WfbenchError):
+        process.close()
+        raise answer
+    cannot: Mapping[str, str] = answer
+    return process, cannot
