@@ -57,7 +57,7 @@ def _learning(values: Mapping[str, Any]) -> Section:
 def _speed(values: Mapping[str, Any]) -> Section:
     cells = values["cells"]
     baseline = str(values["baseline"])
-    judged = [cell for cell in cells if cell["label"] != values["reference"] or cell["failures"]]
+    judged = [cell for cell in cells if cell["verdict"] != "not comparable" or cell["failures"]]
     checks = tuple(_cell_check(f"{c['label']}, {c['n_envs']} envs", c) for c in judged)
     checks += tuple(
         Check(f"equal work, {w['n_envs']} envs", "bad", f"{', '.join(w['odd'])} differ")
