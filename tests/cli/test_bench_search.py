@@ -99,3 +99,14 @@ def test_what_cannot_be_searched_is_said_in_one_line(
     assert complaint in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert not done.stdout
+
+
+def test_orders_can_be_valued_by_how_soon_they_comply(wfbench: Run, recorded: Path) -> None:
+    few = ("--searcher", "random", "--seeds", "2", "--asks", "3")
+    done = wfbench("bench-search", "--landscape", str(recorded), "--value", "steps", *few)
+    assert done.returncode == 0, done.stderr
+    assert "order sd 0.00" in done.stdout
+    assert "thousand environment steps to compliance" in done.stdout
+    done = wfbench("bench-search", "--synthetic", "mallows", "--value", "steps", *few)
+    assert done.returncode == 2
+    assert "--value belongs to --landscape" in done.stderr

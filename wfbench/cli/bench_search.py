@@ -13,6 +13,7 @@ from wfbench.contract import UsageError
 from wfbench.landscape.benchmark import SearchBench, run_bench
 from wfbench.landscape.records import read_landscape
 from wfbench.landscape.signal import Signal
+from wfbench.landscape.valuing import UNITS, Value, valued_by
 from wfbench.landscape.world import World, recorded_world, synthetic_world
 from wfbench.report.bench_search import SeedProgress, show_bench
 from wfbench.report.console import print_json
@@ -34,6 +35,13 @@ def bench_search(
     ] = None,
     landscape: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A recorded landscape to search.")
+    ] = None,
+    value: Annotated[
+        Value | None,
+        typer.Option(
+            help="With --landscape: what an order is worth; steps: how soon it complies "
+            "[default: return]."
+        ),
     ] = None,
     synthetic: Annotated[
         Literal["mallows", "pairs"] | None,
@@ -64,7 +72,7 @@ def bench_search(
 
     Regret is the value of the best order less that of the order a searcher would recommend.
     """
-    world, source, signal = _world(landscape, synthetic, icc)
+    world, source, signal = _world(landscape, value, synthetic, icc)
     chosen = select(
         session(ctx).host(),
         {"searcher": searcher or ["gp-ucb", "random"]},
@@ -87,7 +95,10 @@ def bench_search(
 
 
 def _world(
-    landscape: Path | None, synthetic: Literal["mallows", "pairs"] | None, icc: float | None
+    landscape: Path | None,
+    value: Value | None,
+    synthetic: Literal["mallows", "pairs"] | None,
+    icc: float | None,
 ) -> tuple[World, dict[str, Any], Signal | None]:
     if (landscape is None) == (synthetic is None):
         raise UsageError("give either --landscape FILE or --synthetic mallows|pairs")
@@ -95,8 +106,17 @@ def _world(
         if icc is not None:
             raise UsageError("--icc belongs to --synthetic; a recorded landscape has its own")
         recorded = read_landscape(landscape)
-        world, signal = recorded_world(recorded)
-        return world, {"landscape": str(landscape), "meta": dict(recorded.meta)}, signal
+        chosen_value: Value = value or "return"
+        world, signal = recorded_world(valued_by(recorded, chosen_value))
+        source = {
+            "landscape": str(landscape),
+            "meta": dict(recorded.meta),
+            "value": chosen_value,
+            "unit": UNITS[chosen_value],
+        }
+        return world, source, signal
+    if value is not None:
+        raise UsageError("--value belongs to --landscape; a synthetic landscape has one value")
     chosen = 0.3 if icc is None else icc
     shape: Literal["mallows", "pairs"] = synthetic or "mallows"
     return synthetic_world(shape, chosen), {"synthetic": shape, "icc": chosen}, None

@@ -74,7 +74,8 @@ def show_bench(bench: SearchBench, source: Mapping[str, Any], signal: Signal | N
         )
     out.print(table)
     out.print(
-        f"medians over {bench.seeds} searches with 95 % intervals, in points of score; "
+        f"medians over {bench.seeds} searches with 95 % intervals, in "
+        f"{source.get('unit', 'points of score')}; "
         f"mean and best asked after {bench.asks}"
     )
     for rival in bench.rivals:
