@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module, invalidate_caches
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions, entry_points, requires, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,13 @@ class Source:
     def __str__(self) -> str:
         return f"{self.distribution} {self.version}" if self.distribution else self.file
 
+    def with_libraries(self) -> str:
+        """Where it comes from, with the versions of the libraries that it stands on."""
+        if self.bundled or not self.distribution:
+            return str(self)
+        found = ", ".join(f"{name} {version(name)}" for name in _required(self.distribution))
+        return f"{self} ({found})" if found else str(self)
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -75,6 +83,16 @@ def in_directories(directories: Iterable[Path]) -> Iterator[Candidate]:
             if path.name.startswith(("_", ".")) or file.suffix != ".py" or not file.is_file():
                 continue
             yield Candidate(Source(path.stem, "", "", str(file)), _importer(path.stem, file))
+
+
+def _required(distribution: str) -> list[str]:
+    """What a distribution needs to run beside us, as far as it is installed."""
+    names = [
+        re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
+        for requirement in requires(distribution) or ()
+        if "extra ==" not in requirement
+    ]
+    return [name for name in names if name != BUNDLED and any(distributions(name=name))]
 
 
 def _rank(entry: EntryPoint) -> tuple[bool, str, str]:

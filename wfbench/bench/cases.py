@@ -47,6 +47,7 @@ def select_cases(
             n_envs=count,
             policy=policy,
             deterministic="deterministic" in choice.spec.capabilities,
+            source=choice.offer.source.with_libraries(),
         )
         for count in n_envs
         for choice in fitting

@@ -25,6 +25,8 @@ class Case:
     policy: str
     deterministic: bool
     """Whether its transition hash can be compared with that of other such cases."""
+    source: str = ""
+    """The distribution that the collector is from, and what that stands on, with versions."""
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,8 @@ def test_peers_and_ours_do_equal_work_in_one_bench():
     command += ["--collector", "gym-sync", "--collector", "gym-async"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
-    [work] = json.loads(done.stdout)["equal_work"]
+    answer = json.loads(done.stdout)
+    assert "gymnasium 1." in answer["cases"][1]["source"]
+    [work] = answer["equal_work"]
     assert work["equal"]
     assert work["labels"] == ["sequential", "gym-sync", "gym-async"]

@@ -136,7 +136,7 @@ def _report(
     subjects = [choice for choice in chosen if "batched-only" not in choice.spec.capabilities]
     cases = [(_collector(choice), choice.options) for choice in subjects]
     found = watch_faults(cases, faults or tuple(FAULTS), progress=show_seen)
-    sources = {choice.spec.name: str(choice.offer.source) for choice in subjects}
+    sources = {choice.spec.name: choice.offer.source.with_libraries() for choice in subjects}
     command = shlex.join(["wfbench", *sys.argv[1:]])
     table, values = faults_markdown(found, sources, command), faults_json(found, sources)
     if to is not None:

@@ -122,6 +122,21 @@ def _facts(plan: Plan) -> list[Fact]:
         Fact("a sample", f"a fresh process, at least {short(settings.seconds)} s"),
         Fact("steps per collect", str(settings.steps)),
         Fact("seed", str(settings.seed)),
+        *_sources(plan),
+    ]
+
+
+def _sources(plan: Plan) -> list[Fact]:
+    """Where the collectors come from, if any is not told yet by the version of wfbench."""
+    by_source: dict[str, list[str]] = {}
+    for case in plan.cases:
+        if case.source:
+            by_source.setdefault(case.source, []).append(case.label)
+    if len(by_source) < 2:
+        return []
+    return [
+        Fact("from " + source, ", ".join(dict.fromkeys(labels)))
+        for source, labels in by_source.items()
     ]
 
 

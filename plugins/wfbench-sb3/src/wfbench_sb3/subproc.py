@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from contextlib import suppress
+from multiprocessing import forkserver
 from time import monotonic
 from typing import Any
 
@@ -11,6 +13,7 @@ from stable_baselines3.common.vec_env import SubprocVecEnv
 
 from wfbench.contract import Plan, UsageError, WfbenchError, WorkerError
 
+from . import preload
 from .collector import VecEnvCollector
 
 _EXIT_REPORT = 1.0
@@ -29,8 +32,7 @@ class SubprocCollector(VecEnvCollector):
 
     def _build(self, plan: Plan, env_fns: list[Any]) -> None:
         if self._start_method == "forkserver":
-            # Else every worker would import the library, and torch with it, on its own.
-            multiprocessing.set_forkserver_preload([__name__])
+            _start_forkserver(plan.env.factory)
         # The instance first, because of one that fails to be built only its workers tell why.
         self._vector = SubprocVecEnv.__new__(SubprocVecEnv)
         self._call(plan, lambda: self._vector.__init__(env_fns, start_method=self._start_method))
@@ -63,6 +65,19 @@ class SubprocCollector(VecEnvCollector):
             with suppress(Exception):
                 vector.close()
         _kill(vector, limit)
+
+
+def _start_forkserver(factory: str) -> None:
+    """Start the process that workers are forked from, unless it runs.
+
+    It loads the library and the environment; else every worker would, and torch with it.
+    """
+    multiprocessing.set_forkserver_preload([preload.__name__])
+    os.environ[preload.FACTORY_VARIABLE] = factory
+    try:
+        forkserver.ensure_running()
+    finally:
+        del os.environ[preload.FACTORY_VARIABLE]
 
 
 def _died(plan: Plan, index: int, code: int) -> WorkerError:
