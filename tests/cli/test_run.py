@@ -187,6 +187,49 @@ def test_every_combination_runs_with_the_same_seeds(
     assert runs[0]["best"]["score"] == runs[1]["best"]["score"]
 
 
+def test_seeds_run_beside_each_other_where_timing_does_not_matter(
+    tiny: Run, wfbench: Run, small_plugins: dict[str, str], tmp_path: Path
+) -> None:
+    done = tiny("--executor", "processes:2", "--seed", "4", "--seeds", "2", "--name", "m")
+    assert done.returncode == 0, done.stderr
+    assert "timing is not comparable" in done.stdout
+    cells = sorted(path for path in (tmp_path / "m").iterdir() if path.is_dir())
+    assert [cell.name.rpartition("-")[2] for cell in cells] == ["4", "5"]
+    for cell, seed in zip(cells, ("4", "5"), strict=True):
+        alone = tiny("--seed", seed, "--name", f"s{seed}", "--quiet")
+        assert alone.returncode == 0, alone.stderr
+        told, expected = _events(cell), _events(tmp_path / f"s{seed}")
+        for event in (*told, *expected):
+            event.pop("time")
+            event.pop("run", None)
+        assert told == expected
+    again = ("run", "--resume", "m", "--out", str(tmp_path))
+    other = wfbench(*again, "--seeds", "3", env=small_plugins)
+    assert other.returncode == 2
+    assert "seeds is set to 3 (command line), but run m/" in other.stderr
+    moved = wfbench(*again, "--executor", "local", "--json", env=small_plugins)
+    assert moved.returncode == 0, moved.stderr
+    assert json.loads(moved.stdout)["timing_comparable"] is True
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--executor", "nowhere"), "choose from: local, processes"),
+        (("--executor", "processes:-1"), "workers is -1"),
+        (("--batch", "2"), "asks for one order at a time"),
+        (("--seeds", "0"), "seeds is 0; it must be at least 1"),
+    ],
+)
+def test_an_executor_that_makes_no_sense_is_refused(
+    tiny: Run, tmp_path: Path, flags: tuple[str, ...], said: str
+) -> None:
+    done = tiny(*flags)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_observers_are_told_and_cannot_break_a_run(
     wfbench: Run, small_plugins: dict[str, str], tmp_path: Path
 ) -> None:

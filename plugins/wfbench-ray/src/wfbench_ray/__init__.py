@@ -1,0 +1,1 @@
+"""Ray in wfbench: actors as a collector, a cluster as an executor."""

@@ -1,0 +1,89 @@
+"""The connection of this process to a cluster, shared by all who need it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+
+import ray
+
+from wfbench.contract import ExecutorError
+
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+_PATIENCE = 10.0
+"""Seconds in which the head of a cluster must take a connection."""
+
+
+class _Connection:
+    users = 0
+    ours = False
+    """Whether it was made here, and is to be ended here."""
+
+
+def connect(address: str) -> None:
+    """Connect to a cluster, or start one on this machine; each call needs one `release`.
+
+    A process that is connected stays with its cluster.
+    """
+    if not ray.is_initialized():
+        _begin(address or os.environ.get("RAY_ADDRESS") or "local")
+        _Connection.ours = True
+    _Connection.users += 1
+
+
+def release() -> None:
+    """Disconnect when nobody needs the connection any more; a cluster started here ends."""
+    _Connection.users -= 1
+    if not _Connection.users and _Connection.ours:
+        _Connection.ours = False
+        ray.shutdown()
+
+
+def cores() -> int:
+    """The cores of the whole cluster, as Ray counts them."""
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def import_path() -> list[str]:
+    """Where this process finds what others must find, too."""
+    return [entry for entry in sys.path if entry]
+
+
+def extend_import_path(path: list[str]) -> None:
+    """Let this process find what the one that gave this path does."""
+    sys.path.extend(entry for entry in path if entry not in sys.path)
+
+
+def _begin(address: str) -> None:
+    _refuse_nobody(address)
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        ray.init(
+            address=address,
+            include_dashboard=False if address == "local" else None,
+            configure_logging=False,
+            logging_level=logging.ERROR,
+            log_to_driver=False,
+        )
+    except Exception as error:
+        raise _nobody(address, error) from error
+
+
+def _refuse_nobody(address: str) -> None:
+    """Ask whether anybody listens there: Ray itself would try for many minutes."""
+    where, colon, port = address.rpartition(":")
+    if not colon or "/" in where or not port.isdigit():
+        return
+    try:
+        socket.create_connection((where, int(port)), timeout=_PATIENCE).close()
+    except OSError as error:
+        raise _nobody(address, error) from error
+
+
+def _nobody(address: str, error: Exception) -> ExecutorError:
+    line = " ".join(str(error).split())
+    return ExecutorError(f"there is no Ray cluster at {address!r}: {line}")
