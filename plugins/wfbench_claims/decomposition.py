@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from wfbench.contract import CollectCase, CollectSample, FindingTable, Interval, Lab
 
 from .conditions import CYBORG, PIPE_TRUE_STATE, shm_per_env
-from .judging import number, times
+from .judging import number, times, typical
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def decomposition_tables(lab: Lab, found: list[Decomposition]) -> tuple[FindingT
     factors.append(as_documented + tuple(times(one.factor(lab, 0, POLICY)) for one in found))
     factors.append(("all", *(times(one.factor(lab, 0, last)) for one in found)))
     rates = [
-        (name, *(number(lab.mean(one.rates(place)).value) for one in found))
+        (name, *(number(typical(lab, one.rates(place)).value) for one in found))
         for place, name in enumerate(found[0].changes)
     ]
     return (

@@ -55,7 +55,7 @@ def noise_table(lab: Lab, noise: list[list[GradientSample]]) -> FindingTable:
         first, variance = samples[0], lab.mean([s.variance for s in samples])
         rows.append(
             (
-                f"{first.n_envs * first.episodes} episodes",
+                str(first.n_envs * first.episodes),
                 number(first.transitions),
                 amount(lab.mean([s.cosine for s in samples])),
                 amount(variance),
@@ -64,6 +64,6 @@ def noise_table(lab: Lab, noise: list[list[GradientSample]]) -> FindingTable:
         )
     return FindingTable(
         "The policy's gradient across independent batches",
-        ("batch", "transitions", "cosine", "variance", "variance / squared gradient"),
+        ("episodes", "transitions", "cosine", "variance", "variance / squared gradient"),
         tuple(rows),
     )

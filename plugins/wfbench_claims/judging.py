@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from wfbench.contract import Interval, Verdict
+from wfbench.contract import Interval, Lab, Verdict
 
 CLOSE = 0.75
 """A measured figure of at least this share of the documented one reproduces it."""
@@ -70,6 +70,11 @@ def reached(measured: float, documented: float, *, possible: bool) -> Verdict:
 def verdict_if(*, holds: bool) -> Verdict:
     """The verdict on something that is so or not."""
     return REPRODUCED if holds else NOT
+
+
+def typical(lab: Lab, values: Sequence[float]) -> Interval:
+    """The geometric mean of times or rates; its interval cannot reach below 0."""
+    return lab.ratio(values, [1.0] * len(values))
 
 
 def times(factor: Interval) -> str:

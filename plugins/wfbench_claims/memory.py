@@ -5,7 +5,7 @@ from __future__ import annotations
 from wfbench.contract import Finding, Interval, Lab, TrainCase, Verdict
 
 from .conditions import WEIGHTLESS
-from .judging import NOT, REPRODUCED, UNTESTABLE, combined, number, reached, times
+from .judging import NOT, REPRODUCED, UNTESTABLE, combined, number, reached, times, typical
 
 SOME, MANY = 25, 100
 MANY_BYTES, GROWTH, SAME = 5e9, 10.0, 1.25
@@ -20,7 +20,7 @@ def measure_memory(lab: Lab) -> Finding:
     cases.append(_held("shm", MANY))
     samples = lab.train(cases, rounds=rounds, fresh=True)
     held = [[float(sample.memory) for sample in of_case] for of_case in samples]
-    one, some, many, slices = (lab.mean(values) for values in held)
+    one, some, many, slices = (typical(lab, values) for values in held)
     same, growth = lab.ratio(held[1], held[0]), lab.ratio(held[2], held[0])
     return Finding(
         measured=f"1 env {_mb(one)}, 25 envs {_mb(some)}, 100 envs {_mb(many)}; 25 to 1 "
@@ -34,10 +34,10 @@ def measure_memory(lab: Lab) -> Finding:
             ]
         ),
         why=(
-            f"With a process per env 25 take {times(same)} and 100 {number(growth.value)}x the "
-            "memory of one even where the environment weighs nothing, so the footprint is not the "
-            f"same (it is {number(slices.value / one.value)}x for 100 envs in slices); 5-10 GB "
-            "could only be the simulator's own memory, which nothing here has."
+            f"With a process per env 25 envs take {number(same.value)}x the memory of one and 100 "
+            f"take {number(growth.value)}x, in slices {number(slices.value / one.value)}x, where "
+            "the environment itself weighs nothing; whether 100 take 5-10 GB depends on the "
+            "simulator's own memory, which no environment here has."
         ),
         values={
             "one_bytes": one.value,

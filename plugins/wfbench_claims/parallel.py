@@ -12,6 +12,7 @@ from .judging import (
     number,
     reached,
     times,
+    typical,
     verdict_if,
     within_cores,
 )
@@ -41,8 +42,8 @@ def measure_single(lab: Lab) -> Finding:
         values={
             "documented_factor": SINGLE_FACTOR,
             "data_factor": data,
-            "single_seconds": lab.mean(single).value,
-            "parallel_seconds": lab.mean(parallel).value,
+            "single_seconds": typical(lab, single).value,
+            "parallel_seconds": typical(lab, parallel).value,
             "cores": float(lab.cores),
         },
         scaled=_scaled(n_envs, SINGLE_ENVS),
@@ -62,28 +63,31 @@ def measure_sequential(lab: Lab) -> Finding:
         seconds=0.5,
     )
     rates = [[sample.rate / EPISODE for sample in of_case] for of_case in (one, many)]
-    sequential, parallel = lab.mean(rates[0]), lab.mean(rates[1])
+    sequential, parallel = typical(lab, rates[0]), typical(lab, rates[1])
+    # By CPU time, which others who use the machine do not take away.
+    per_core = typical(lab, [sample.transitions / EPISODE / sample.cpu for sample in one])
     factor = lab.ratio(rates[1], rates[0])
-    needed = PARALLEL_RATE / sequential.value
+    needed = PARALLEL_RATE / per_core.value
     return Finding(
         measured=f"{amount(parallel, 'episodes/s')} against {amount(sequential, 'episodes/s')}, "
         f"{times(factor)}",
         interval=factor,
         verdict=combined(
             [
-                verdict_if(holds=sequential.value >= CLOSE * SEQUENTIAL_RATE),
+                verdict_if(holds=per_core.value >= CLOSE * SEQUENTIAL_RATE),
                 reached(parallel.value, PARALLEL_RATE, possible=lab.cores >= CLOSE * needed),
                 within_cores(factor, PARALLEL_FACTOR, lab.cores),
             ]
         ),
         why=(
-            f"One environment at the simulator's cost makes {number(sequential.value)} episodes/s, "
-            f"not 10 to 30, on any machine with such cores; {number(parallel.value)} in parallel "
-            f"are {number(factor.value)}x on {lab.cores} cores, and 100 episodes/s would take at "
-            f"least {number(needed)} of them."
+            f"A core that does nothing else makes {number(per_core.value)} episodes/s of one "
+            f"environment at the simulator's cost, where 10 to 30 are documented; in parallel "
+            f"they are {number(factor.value)}x as many on {lab.cores} cores, and 100 episodes/s "
+            f"would take at least {number(needed)} of them."
         ),
         values={
             "sequential_rate": sequential.value,
+            "rate_per_core": per_core.value,
             "parallel_rate": parallel.value,
             "factor": factor.value,
             "cores_needed": needed,

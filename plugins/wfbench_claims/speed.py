@@ -15,7 +15,7 @@ from .decomposition import (
     decompose,
     decomposition_tables,
 )
-from .judging import amount, judge_bundle, number, times
+from .judging import amount, judge_bundle, number, times, typical
 
 RATES = (180.0, 3052.0)
 STEP_MS = (550.0, 33.0)
@@ -30,7 +30,7 @@ def measure_headline(lab: Lab) -> Finding:
     documented = RATES[1] / RATES[0]
     transport = most.factor(lab, PAYLOAD, TRANSPORT)
     together = most.factor(lab, 0, POLICY)
-    before, after = (lab.mean(most.rates(place)) for place in (0, POLICY))
+    before, after = (typical(lab, most.rates(place)) for place in (0, POLICY))
     limit = lab.cores / 0.003
     return Finding(
         measured=f"transport alone {times(transport)}; all documented changes {times(together)}",
@@ -64,7 +64,7 @@ def measure_vector_step(lab: Lab) -> Finding:
     documented = STEP_MS[0] / STEP_MS[1]
     transport = most.factor(lab, PAYLOAD, TRANSPORT)
     together = most.factor(lab, 0, POLICY)
-    before, after = (lab.mean(most.step_ms(place)) for place in (0, POLICY))
+    before, after = (typical(lab, most.step_ms(place)) for place in (0, POLICY))
     implied = N_ENVS / STEP_MS[0] * 1e3
     return Finding(
         measured=f"{amount(before, 'ms')} to {amount(after, 'ms')}; transport alone "
@@ -103,7 +103,7 @@ def measure_episode(lab: Lab) -> Finding:
     documented = EPISODE_SECONDS[0] / EPISODE_SECONDS[1]
     transport = lab.ratio(seconds[1], seconds[2])
     together = lab.ratio(seconds[0], seconds[2])
-    before, after = lab.mean(seconds[0]), lab.mean(seconds[2])
+    before, after = typical(lab, seconds[0]), typical(lab, seconds[2])
     return Finding(
         measured=f"{amount(before, 's')} to {amount(after, 's')}; transport alone "
         f"{times(transport)}",

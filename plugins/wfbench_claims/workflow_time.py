@@ -7,7 +7,7 @@ import math
 from wfbench.contract import Finding, Lab, TrainCase, TrainSample
 
 from .conditions import DEFAULT_ORDER, NO_CONSTRUCTION, PIPE_TRUE_STATE
-from .judging import amount, combined, judge_bundle, number, times, verdict_if
+from .judging import amount, combined, judge_bundle, number, times, typical, verdict_if
 from .timed_workflows import timed_workflows, workflow
 
 WORKFLOW_FACTOR = 18.0
@@ -28,18 +28,17 @@ def measure_workflow(lab: Lab) -> Finding:
         verdict=judge_bundle(alone, together, WORKFLOW_FACTOR),
         why=(
             f"Shared memory and no evaluation make a workflow {times(alone)} faster, "
-            f"{times(together)} if true states are no longer shipped either; stepping the "
-            f"environments on {lab.cores} cores is what is left."
+            f"{times(together)} if true states are no longer shipped either, on {lab.cores} cores."
         ),
         values={
             "documented_factor": WORKFLOW_FACTOR,
-            "before_seconds": lab.mean(before).value,
-            "same_payload_seconds": lab.mean(same_payload).value,
-            "after_seconds": lab.mean(after).value,
+            "before_seconds": typical(lab, before).value,
+            "same_payload_seconds": typical(lab, same_payload).value,
+            "after_seconds": typical(lab, after).value,
         },
         scaled=(
             f"{timed.n_envs} envs x {timed.episodes} episodes in place of 200 x 5 to 50",
-            f"{timed.evaluation} evaluation episodes in place of 20",
+            f"evaluation episodes: {timed.evaluation} in place of 20",
             NO_CONSTRUCTION,
         ),
     )
@@ -57,7 +56,7 @@ def measure_search_data(lab: Lab) -> Finding:
     extra = sum(one.workflows[0].evaluation_steps for one in last)
     fewer = {one.workflows[0].score_episodes for one in evaluated}
     data = verdict_if(holds=counts == {SCORED} and extra == 0 and fewer == {EVALUATED})
-    taken = lab.mean(seconds)
+    taken = typical(lab, seconds)
     documented = EVALUATION_SECONDS * played / EVALUATED
     slow = verdict_if(holds=taken.value >= 0.75 * documented)
     off_last, off_evaluated = _errors(last, truth), _errors(evaluated, truth)
@@ -67,11 +66,10 @@ def measure_search_data(lab: Lab) -> Finding:
         interval=taken,
         verdict=combined([data, slow]),
         why=(
-            f"The score of {max(counts)} training episodes costs no step more and is off by "
-            f"{number(off_last)} points (it lags behind a policy that still learns), that of "
-            f"{max(fewer)} evaluation episodes by {number(off_evaluated)}; {played} evaluation "
-            f"episodes at the simulator's cost take {number(taken.value)} s "
-            f"(documented: {number(documented)} or more)."
+            f"The score of {max(counts)} training episodes costs {extra:,} steps more and is off "
+            f"by {number(off_last)} points, that of {max(fewer)} evaluation episodes by "
+            f"{number(off_evaluated)}; {played} evaluation episodes at the simulator's cost take "
+            f"{number(taken.value)} s (documented: {number(documented)} or more)."
         ),
         values={
             "scored_episodes": float(max(counts)),
@@ -83,7 +81,7 @@ def measure_search_data(lab: Lab) -> Finding:
             "rms_error_evaluation": off_evaluated,
         },
         scaled=(
-            *((f"{played} evaluation episodes in place of 20",) if played != EVALUATED else ()),
+            *((f"evaluation episodes: {played} in place of 20",) if played != EVALUATED else ()),
             NO_CONSTRUCTION,
         ),
     )

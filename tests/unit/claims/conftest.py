@@ -89,7 +89,7 @@ class ChosenLab:
                     transitions=steps * case.n_envs,
                     vector_steps=steps,
                     wall=steps * case.n_envs / (self._rate(case) * WOBBLE[r]),
-                    cpu=1.0,
+                    cpu=steps * case.n_envs / self._rate(case),
                     memory=1,
                     start_up=0.1,
                 )

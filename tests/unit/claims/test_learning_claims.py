@@ -42,11 +42,7 @@ def test_data_per_update(
     assert finding.verdict == verdict
     assert len(steps) == 1, "learning is compared at equal steps"
     assert finding.values["variance_factor"] == pytest.approx(8.0)
-    assert [row[0] for row in finding.tables[1].rows] == [
-        "1 episodes",
-        "25 episodes",
-        "200 episodes",
-    ]
+    assert [row[0] for row in finding.tables[1].rows] == ["1", "25", "200"]
 
 
 @pytest.mark.parametrize(
