@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +17,11 @@ import pytest
 _SHM = Path("/dev/shm")  # noqa: S108 - looked at, never written to
 _GRACE = 5.0
 """Seconds a worker that was told to end has for really ending."""
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell lets what it starts in the background ignore Ctrl-C, and whatever the tests start would
+    # inherit that, also where Ctrl-C is what is tested.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _segments() -> set[str]:
