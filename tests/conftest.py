@@ -19,8 +19,8 @@ _GRACE = 5.0
 """Seconds a worker that was told to end has for really ending."""
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell lets what it starts in the background ignore Ctrl-C, and whatever the tests start would
-    # inherit that, also where Ctrl-C is what is tested.
+    # A shell lets what it starts in the background ignore Ctrl-C, and whatever the tests start
+    # would inherit that, also where Ctrl-C is what is tested.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
