@@ -60,7 +60,8 @@ class CollectorConformance:
     options: ClassVar[Mapping[str, Any]] = {}
     """Options to build it with."""
     patience: ClassVar[float | None] = None
-    """Seconds after which a collector counts as hung; None: as long as each check allows."""
+    """Seconds that are waited for a promise that is declared as one it cannot keep; None: as many
+    as for any other."""
 
     _judge: ClassVar[Judge]
 
@@ -84,7 +85,8 @@ class CollectorConformance:
         """The collector keeps the promise, or declares truly that it cannot."""
         import pytest
 
-        promise = self._judge.judge(COLLECTOR.checks[promise_slug], self.patience)
+        limit = self.patience if self._judge.excuse(promise_slug) else None
+        promise = self._judge.judge(COLLECTOR.checks[promise_slug], limit)
         if promise.kept is None:
             pytest.skip(promise.detail)
         if promise.broken:

@@ -38,6 +38,11 @@ class Judge:
             self._process, self._cannot = start_judging("wfbench.testing.judge", self._case)
         return self._process
 
+    def excuse(self, slug: str) -> str:
+        """Why the subject declares that it cannot keep a promise; empty: it does not."""
+        self.start()
+        return self._cannot.get(slug, "")
+
     def judge(self, check: Check, limit: float | None = None) -> Promise:
         """Whether the subject keeps a promise; `limit` shortens the check's own deadline."""
         process = self.start()

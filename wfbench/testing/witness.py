@@ -82,7 +82,8 @@ def _names_the_cause(fault: Fault, error: WfbenchError) -> bool:
         return False
     if fault.name in _EXITS:
         return error.exitcode == _EXITS[fault.name]
-    return fault.name == "nan@3" or "synthetic fault" in str(error)
+    cause = "nan" if fault.name == "nan@3" else "synthetic fault"
+    return cause in str(error).lower()
 
 
 def _afterwards(seen: Seen, collector: Collector, ground: Ground) -> Seen:

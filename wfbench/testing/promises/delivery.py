@@ -294,7 +294,7 @@ def layouts(ground: Ground) -> None:
     _equal_for(ground, {"workers": (1, 2, N_ENVS), "threads": (1, 2, N_ENVS)})
 
 
-@COLLECTOR.promise(limit=100.0)
+@COLLECTOR.promise(limit=240.0)
 def start_methods(ground: Ground) -> None:
     """The start method changes nothing: fork, forkserver, spawn."""
     _equal_for(ground, {"start_method": ("fork", "forkserver", "spawn")})

@@ -82,7 +82,7 @@ class AsyncCollector(VectorCollector):
         except EnvFault as fault:
             raise fault.worker_error() from fault
         except multiprocessing.TimeoutError as late:
-            raise self._death(plan) or DeadlineError(
+            raise self._death(plan, wait=0.0) or DeadlineError(
                 f"{late}; an environment hangs, or is slower than the plan's deadlines allow"
             ) from late
         except Exception as error:
@@ -90,9 +90,9 @@ class AsyncCollector(VectorCollector):
                 f"{self.name}: {type(error).__name__}: {error}"
             ) from error
 
-    def _death(self, plan: Plan) -> WorkerError | None:
-        """How a worker died, if one did."""
-        until = monotonic() + _EXIT_REPORT
+    def _death(self, plan: Plan, wait: float = _EXIT_REPORT) -> WorkerError | None:
+        """How a worker died, if one is seen to have within `wait` seconds."""
+        until = monotonic() + wait
         processes = getattr(self._vector, "processes", [])
         while True:
             for index, process in enumerate(processes):
