@@ -25,6 +25,7 @@ def show_runs(records: Sequence[RunRecord], out: Path) -> None:
         screen.print(f"there are no runs in {out}; `wfbench run` or `wfbench bench` makes one")
         return
     table = plain_table("run", "kind", "status", "started", "result")
+    table.columns[0].no_wrap = True
     for record in records:
         row = (record.name, record.kind, record.status, record.created, clean(record.says))
         table.add_row(*row, style=_STYLES.get(record.status))
