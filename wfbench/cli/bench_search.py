@@ -57,6 +57,9 @@ def bench_search(
     seeds: Annotated[int, typer.Option(min=2, help="Searches of each searcher.")] = 200,
     asks: Annotated[int, typer.Option(min=1, help="Budget of a search, in training runs.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Where every random number comes from.")] = 0,
+    batch: Annotated[
+        int, typer.Option(min=1, help="Orders asked at a time, where a searcher can.")
+    ] = 1,
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -86,6 +89,7 @@ def bench_search(
             asks=asks,
             seeds=seeds,
             seed=seed,
+            batch=batch,
             done=progress.step,
         )
     if wants_json(ctx, flag=json):

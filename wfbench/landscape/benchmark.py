@@ -48,6 +48,8 @@ class SearchBench:
     asks: int
     seeds: int
     seed: int
+    batch: int
+    """Orders asked at a time."""
     searchers: tuple[SearcherResult, ...]
     rivals: tuple[Rival, ...]
     """The first searcher against each other one."""
@@ -60,11 +62,12 @@ def run_bench(
     asks: int,
     seeds: int,
     seed: int = 0,
+    batch: int = 1,
     done: Done | None = None,
 ) -> SearchBench:
     """Let every searcher search the same worlds."""
     curves = {
-        name: regret_curves(build, world, asks=asks, seeds=seeds, seed=seed, done=done)
+        name: regret_curves(build, world, asks=asks, seeds=seeds, seed=seed, batch=batch, done=done)
         for name, build in searchers.items()
     }
     results = tuple(
@@ -87,4 +90,4 @@ def run_bench(
         )
         for other in others
     )
-    return SearchBench(asks, seeds, seed, results, rivals)
+    return SearchBench(asks, seeds, seed, batch, results, rivals)

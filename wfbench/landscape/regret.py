@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,16 +58,25 @@ class Comparison:
 
 
 def regret_curves(
-    build: Build, world: World, *, asks: int, seeds: int, seed: int = 0, done: Done | None = None
+    build: Build,
+    world: World,
+    *,
+    asks: int,
+    seeds: int,
+    seed: int = 0,
+    batch: int = 1,
+    done: Done | None = None,
 ) -> Curves:
     """Search `seeds` times with budgets of 1 to `asks` full runs.
 
     In each of these worlds every searcher meets the same luck: the n-th run of an order turns out
-    the same, whoever asks for it and when.
+    the same, whoever asks for it and when. A searcher that can be asked for several orders at a
+    time is told of none of `batch` orders before all of them were run.
     """
     rows = []
     for number in range(seeds):
-        rows.append(_search(build, world, asks, purpose_seed(seed, Purpose.BENCH, number)))
+        one = purpose_seed(seed, Purpose.BENCH, number)
+        rows.append(_search(build, world, asks, one, batch))
         if done is not None:
             done()
     return Curves(
@@ -95,7 +105,7 @@ def compare(one: NDArray[np.float64], other: NDArray[np.float64]) -> Comparison:
     )
 
 
-def _search(build: Build, world: World, asks: int, seed: int) -> Curves:
+def _search(build: Build, world: World, asks: int, seed: int, batch: int) -> Curves:
     values = world.values(seed)
     setup = SearcherSetup(world.num_units, purpose_seed(seed, Purpose.SEARCHER))
     searcher = build(setup)
@@ -103,11 +113,12 @@ def _search(build: Build, world: World, asks: int, seed: int) -> Curves:
     told: dict[int, list[float]] = {}
     spent, seconds, questions = 0.0, 0.0, 0
     best = -math.inf
+    waiting: list[tuple[Order, float]] = []
     while spent < asks - _TINY:
         start = perf_counter()
-        order = searcher.ask()
+        waiting = waiting or _asked(searcher, batch)
+        order, share = waiting.pop(0)
         index = order_index(order)
-        share = _share(searcher, order)
         seconds += perf_counter() - start
         if spent + share > asks + _TINY:
             break
@@ -135,6 +146,13 @@ def _run(
     """A training run's score; on a share of the budget, luck weighs more by the root of it."""
     rng = np.random.default_rng([seed, 1, index, number])
     return float(values[index] + world.run(index, rng) / math.sqrt(share))
+
+
+def _asked(searcher: Any, batch: int) -> list[tuple[Order, float]]:
+    """The next orders, with the share of the budget that each is worth."""
+    several = batch > 1 and hasattr(searcher, "ask_batch")
+    orders = searcher.ask_batch(batch) if several else [searcher.ask()]
+    return [(order, _share(searcher, order)) for order in orders]
 
 
 def _share(searcher: Searcher, order: Order) -> float:

@@ -74,7 +74,7 @@ def show_bench(bench: SearchBench, source: Mapping[str, Any], signal: Signal | N
         )
     out.print(table)
     out.print(
-        f"medians over {bench.seeds} searches with 95 % intervals, in "
+        f"medians over {bench.seeds} searches{_together(bench.batch)} with 95 % intervals, in "
         f"{source.get('unit', 'points of score')}; "
         f"mean and best asked after {bench.asks}"
     )
@@ -102,6 +102,10 @@ def _about(source: Mapping[str, Any], signal: Signal | None) -> Iterator[str]:
         f"[{signal.icc_low:.2f}, {signal.icc_high:.2f}]; "
         f"reliability of an order's mean {signal.reliability:.2f}"
     )
+
+
+def _together(batch: int) -> str:
+    return f" ({batch} orders at a time)" if batch > 1 else ""
 
 
 def _budgets(asks: int) -> list[int]:

@@ -333,3 +333,18 @@ def test_medians_and_comparisons() -> None:
     comparison = compare(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.0, 5.0, 3.0]))
     assert (comparison.better, comparison.worse) == (0.5, 0.25)
     assert comparison.difference.median == -0.5
+
+
+def test_a_batch_changes_nothing_for_who_learns_nothing_and_delays_who_does() -> None:
+    world = synthetic_world("mallows", icc=0.8)
+    one, four = (
+        {
+            "random": regret_curves(RandomSweep, world, asks=12, seeds=8, batch=batch),
+            "gp-ucb": regret_curves(GpUcb, world, asks=12, seeds=8, batch=batch),
+        }
+        for batch in (1, 4)
+    )
+    assert np.array_equal(one["random"].recommended, four["random"].recommended)
+    assert np.array_equal(one["gp-ucb"].recommended[:, 0], four["gp-ucb"].recommended[:, 0])
+    assert not np.array_equal(one["gp-ucb"].best_asked, four["gp-ucb"].best_asked)
+    assert four["gp-ucb"].recommended[:, -1].mean() < four["random"].recommended[:, -1].mean()
