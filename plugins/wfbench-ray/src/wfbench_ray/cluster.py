@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import sys
+from threading import current_thread, main_thread
 
 import ray
 
@@ -44,7 +46,8 @@ def release() -> None:
 
 def cores() -> int:
     """The cores of the whole cluster, as Ray counts them."""
-    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+    resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+    return max(1, int(resources.get("CPU", 1)))
 
 
 def import_path() -> list[str]:
@@ -61,6 +64,7 @@ def _begin(address: str) -> None:
     _refuse_nobody(address)
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
+    handler = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(
             address=address,
@@ -71,6 +75,10 @@ def _begin(address: str) -> None:
         )
     except Exception as error:
         raise _nobody(address, error) from error
+    finally:
+        # Ray puts its own there, which is not its business.
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGTERM, handler)
 
 
 def _refuse_nobody(address: str) -> None:

@@ -55,7 +55,8 @@ class RayCollector(Lifecycle):
         connect(self._address)
         self._connected = True
         self._parts = self._divide(plan)
-        actor = ray.remote(
+        remote: Any = ray.remote  # its types leave out some of its arguments
+        actor = remote(
             num_cpus=0,
             max_restarts=0,
             scheduling_strategy="SPREAD",
@@ -64,7 +65,9 @@ class RayCollector(Lifecycle):
         path = import_path()
         self._actors = [actor.remote(part, path) for part in self._parts]
         self._steps_done = 0
-        infos = self._answers([a.open.remote() for a in self._actors], until, "be built")
+        infos: list[EnvInfo] = self._answers(
+            [a.open.remote() for a in self._actors], until, "be built"
+        )
         return infos[0]
 
     def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:

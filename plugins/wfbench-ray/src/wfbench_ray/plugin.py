@@ -6,6 +6,15 @@ from wfbench.contract import CollectorSpec, ExecutorSpec, hookimpl
 
 from .options import CollectorOptions, ExecutorOptions
 
+_DIED = "Ray tells that an actor died, but neither in which environment nor of what"
+_LEFT = "Ray leaves a descriptor open with every connection that it ends"
+_CANNOT = {
+    **dict.fromkeys(("constructor-exits", "killed", "crashed"), _DIED),
+    **dict.fromkeys(("clean-close", "clean-failed-open"), _LEFT),
+    "modest-workers": "Ray sets OMP_NUM_THREADS and no other variable for libraries with threads",
+}
+"""What Ray does not keep and this plugin does not hide, by the kit's names."""
+
 
 @hookimpl
 def wfbench_collectors() -> list[CollectorSpec]:
@@ -18,6 +27,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
             options=CollectorOptions,
             positional="workers",
             capabilities=frozenset({"deterministic", "workers"}),
+            cannot=_CANNOT,
         )
     ]
 
