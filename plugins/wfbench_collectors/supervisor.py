@@ -80,8 +80,10 @@ class Supervisor:
         """Start one worker per task and have each build its environments."""
         _refuse_too_many(len(tasks))
         reap_stale_segments()
-        self._board = Board.create(len(tasks))
+        # No shared memory before the nursery is ready: while it imports, it could not remove what
+        # is left if this process is killed.
         self._nursery = Nursery(self._method, _modules(self._plan.env, tasks), until)
+        self._board = Board.create(len(tasks))
         self._selector.register(self._nursery, selectors.EVENT_READ, None)
         for task in tasks:
             self.workers.append(self._spawn(task, until))

@@ -24,8 +24,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def runs(capfd: pytest.CaptureFixture[str], folder: Path) -> Command:
+def runs(
+    capfd: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Command:
     """`wfbench runs ARGS...` on copies of kept results: its exit code, output and errors."""
+    monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*args: str) -> tuple[int, str, str]:
         code = main(["runs", *args, "--out", str(folder)])

@@ -5,6 +5,8 @@ import json
 import multiprocessing
 import os
 import re
+import subprocess
+import sys
 import time
 
 import psutil
@@ -224,19 +226,12 @@ def _burn(seconds: float) -> None:
         pass
 
 
-def _burn_for_ever(ready):
-    ready.set()
-    while True:
-        pass
-
-
 def test_what_a_stranger_uses_is_foreign_and_what_a_child_uses_is_not():
-    context = multiprocessing.get_context("spawn")
-    ready = context.Event()
-    child = context.Process(target=_burn_for_ever, args=(ready,))
-    child.start()
+    burning = "import time\ntime.sleep(0.01)\nprint(flush=True)\nwhile True: pass"
+    child = subprocess.Popen([sys.executable, "-c", burning], stdout=subprocess.PIPE)
     try:
-        assert ready.wait(60)
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"\n"
         me, other = psutil.Process(), psutil.Process(child.pid)
         without, whole = process_tree.snapshot([me]), process_tree.snapshot([me, other])
         start = time.perf_counter()
@@ -251,7 +246,7 @@ def test_what_a_stranger_uses_is_foreign_and_what_a_child_uses_is_not():
         assert whole.switches[0] > without.switches[0]
     finally:
         child.kill()
-        child.join()
+        child.communicate()
 
 
 def test_cpu_time_of_children_is_counted_exactly():
