@@ -26,7 +26,7 @@ DEFINITIONS = ("strict", "effective", "targeted")
 
 def measure_convergence(lab: Lab) -> Finding:
     """Claim 12: near 95 % after 125 to 250 episodes."""
-    per_env, rounds = (40, 3) if lab.quick else (200, 8)
+    per_env, rounds = (40, 2) if lab.quick else (200, 8)
     budget = per_env * N_ENVS
     found = lab.train([_from_scratch(name, per_env) for name in DEFINITIONS], rounds=rounds)
     curves = {

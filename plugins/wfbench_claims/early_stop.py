@@ -14,7 +14,7 @@ FEWEST, MORE = 5, 10
 
 def measure_early_stop(lab: Lab) -> Finding:
     """Claim 14: a minimum of 5 episodes finds easy workflows sooner than one of 10."""
-    n_envs, rounds, longest = (25, 3, 200) if lab.quick else (200, 5, 200)
+    n_envs, rounds, longest = (25, 2, 200) if lab.quick else (200, 5, 200)
     soon, late = lab.train(
         [_stopping(n_envs, fewest, longest) for fewest in (FEWEST, MORE)], rounds=rounds
     )

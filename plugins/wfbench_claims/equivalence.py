@@ -16,7 +16,7 @@ SIMILAR = (0.67, 1.5)
 
 def measure_equivalence(lab: Lab) -> Finding:
     """Claim 10: 100 envs x 1 episode are 1 env x 100 episodes."""
-    episodes, rounds, count = (6, 3, 8) if lab.quick else (20, 4, 24)
+    episodes, rounds, count = (4, 3, 8) if lab.quick else (20, 4, 24)
     settings = {"n_envs": EQUIVALENT, "max_episodes": episodes, **FULL_BUDGET}
     parallel, sequential = lab.train(
         [

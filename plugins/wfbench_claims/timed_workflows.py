@@ -30,7 +30,7 @@ class TimedWorkflows:
 
 def timed_workflows(lab: Lab) -> TimedWorkflows:
     """Measure them, each in a process of its own."""
-    n_envs, episodes, evaluation, rounds = (3, 2, 1, 2) if lab.quick else (25, 3, 2, 3)
+    n_envs, episodes, evaluation, rounds = (2, 2, 1, 2) if lab.quick else (25, 3, 2, 3)
     evaluated, told = f"evaluate:{evaluation}", "last-episodes:3"
     single = n_envs * episodes
     samples = lab.train(

@@ -14,7 +14,7 @@ SIZES = {"ppo-original": 20_000, "ppo-episode": 100, "ppo-parallel": 2_500}
 
 def measure_data(lab: Lab) -> Finding:
     """Claim 5: 2,500 to 20,000 transitions per update."""
-    episodes, rounds = (10, 3) if lab.quick else (50, 5)
+    episodes, rounds = (8, 2) if lab.quick else (50, 5)
     few, many = lab.train(
         [full_training(FEW, MANY // FEW * episodes), full_training(MANY, episodes)],
         rounds=rounds,

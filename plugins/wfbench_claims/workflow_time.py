@@ -103,7 +103,7 @@ def _scoring(score: str) -> TrainCase:
 
 def _evaluation_seconds(lab: Lab) -> tuple[int, list[float]]:
     """How many episodes were evaluated one after the other, and how long that took by round."""
-    played, rounds = (4, 1) if lab.quick else (EVALUATED, 3)
+    played, rounds = (2, 1) if lab.quick else (EVALUATED, 3)
     [samples] = lab.train(
         [workflow(PIPE_TRUE_STATE, 1, 1, f"evaluate:{played}")], rounds=rounds, fresh=True
     )
