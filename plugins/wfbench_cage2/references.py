@@ -7,6 +7,7 @@ than something blue could do.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -29,7 +30,7 @@ REMOVABLE, STUBBORN = 1, 2
 """What `RevealedBatch` says of a host: a Remove would end every session there, or would not."""
 
 
-class _Rule:
+class _Rule(ABC):
     """A policy without weights: its actions follow from observation and draw."""
 
     version = 0
@@ -53,8 +54,8 @@ class _Rule:
         """The rule that a snapshot was taken of."""
         return cls(tuple(snapshot.arrays["order"].tolist()))
 
-    def _choose(self, obs: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.int64]:
-        raise NotImplementedError
+    @abstractmethod
+    def _choose(self, obs: NDArray[Any], draws: NDArray[np.float64]) -> NDArray[np.int64]: ...
 
 
 class Asleep(_Rule):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from abc import ABC, abstractmethod
 from time import perf_counter_ns
 from typing import Any
 
@@ -19,7 +20,7 @@ from .wire import Kind, WorkerEnd
 from .worker import Task
 
 
-class StepHandler:
+class StepHandler(ABC):
     """Steps its environments when asked; where actions come from and results go is open."""
 
     def __init__(self, task: Task, board: Board, end: WorkerEnd) -> None:  # noqa: ARG002
@@ -41,13 +42,13 @@ class StepHandler:
         self._notes[Note.ENV] = 0
         return reply
 
+    @abstractmethod
     def reset(self, body: bytes) -> bytes:
         """Reset all environments."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self, body: bytes) -> bytes:
         """Step all environments."""
-        raise NotImplementedError
 
     def _step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
         started = perf_counter_ns()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Self
 
 from wfbench.contract import CollectError, EnvInfo, Plan, Policy, Rollout, UsageError
 
 
-class Lifecycle:
+class Lifecycle(ABC):
     """`open`, any number of `collect`, `close`; and again, if wished.
 
     A failed `open` has already released everything. After a failed `collect` nothing but `close` is
@@ -65,11 +66,11 @@ class Lifecycle:
     ) -> None:
         self.close()
 
-    def _open(self, plan: Plan) -> EnvInfo:
-        raise NotImplementedError
+    @abstractmethod
+    def _open(self, plan: Plan) -> EnvInfo: ...
 
-    def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:
-        raise NotImplementedError
+    @abstractmethod
+    def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout: ...
 
-    def _close(self, plan: Plan) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _close(self, plan: Plan) -> None: ...
