@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 
-import psutil
 import pytest
+
+from wfbench.testing import traces
 
 _SHM = Path("/dev/shm")  # noqa: S108 - looked at, never written to
 _GRACE = 5.0
@@ -26,25 +27,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def _segments() -> set[str]:
     return {entry.name for entry in _SHM.glob("wfbench_*")} if _SHM.is_dir() else set()
-
-
-def _session_processes() -> set[int | None]:
-    """Python's own long-lived processes: one resource tracker and one fork server per session."""
-    return {
-        getattr(resource_tracker._resource_tracker, "_pid", None),
-        getattr(forkserver._forkserver, "_forkserver_pid", None),
-    }
-
-
-def _children() -> set[int]:
-    found = set()
-    for child in psutil.Process().children(recursive=True):
-        try:
-            if child.status() != psutil.STATUS_ZOMBIE:
-                found.add(child.pid)
-        except psutil.NoSuchProcess:
-            continue
-    return found - _session_processes()
 
 
 def _descriptors() -> dict[int, str]:
@@ -74,10 +56,10 @@ def _session_descriptors() -> set[int | None]:
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
     """Fail a test that leaves a child process, a shared-memory segment or a descriptor behind."""
-    children, segments, descriptors = _children(), _segments(), _descriptors()
+    children, segments, descriptors = traces.children(), _segments(), _descriptors()
     yield
     deadline = time.monotonic() + _GRACE
-    while (left := _children() - children) and time.monotonic() < deadline:
+    while (left := traces.children() - children) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not left, f"processes left behind: {sorted(left)}"
     mine = {name for name in _segments() - segments if name.split("_")[1:2] == [str(os.getpid())]}

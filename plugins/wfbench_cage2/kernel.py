@@ -338,8 +338,8 @@ _compiling = threading.Lock()
 
 
 def _compiled(*names: str) -> list[Any]:
-    functions = [_define(sources_digest())[name] for name in names]
     with _compiling, compile_notice():
+        functions = [_define(sources_digest())[name] for name in names]
         for name, function in zip(names, functions, strict=True):
             if not function.signatures:
                 function.compile(_SIGNATURES[name])

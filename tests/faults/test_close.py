@@ -13,6 +13,7 @@ import pytest
 
 from wfbench.contract import DeadlineError, Plan
 from wfbench.policies import RandomPolicy
+from wfbench.testing import traces
 from wfbench_collectors.segments import segment_dir
 
 POLICY = RandomPolicy(4)
@@ -20,9 +21,14 @@ CLOSED_WITHIN = 5.0
 """The plans' deadline is 3 s; the rest is for a machine that is busy with something else."""
 
 
+def _nursery() -> psutil.Process:
+    """The only child, apart from those that Python keeps for a session."""
+    [nursery] = [child for child in psutil.Process().children() if child.pid in traces.children()]
+    return nursery
+
+
 def _workers() -> list[psutil.Process]:
-    """All processes below the nursery, which is the only child."""
-    return [worker for child in psutil.Process().children() for worker in child.children()]
+    return _nursery().children()
 
 
 def _own_segments() -> list[str]:
@@ -34,7 +40,7 @@ def closing(within: Callable[[float], Any]) -> Callable[[Any], None]:
     def close(collector: Any) -> None:
         with within(CLOSED_WITHIN):
             collector.close()
-        assert not psutil.Process().children(recursive=True)
+        assert not traces.children()
         assert not _own_segments()
         with within(1.0):
             collector.close()
@@ -81,7 +87,7 @@ def test_with_the_nursery_stopped(
 ) -> None:
     collector = build()
     collector.open(plan_of("Quiet"))
-    psutil.Process().children()[0].suspend()
+    _nursery().suspend()
     closing(collector)
 
 
