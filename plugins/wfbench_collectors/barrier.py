@@ -10,6 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.buffer import RolloutBuffer, checked_acts
+from wfbench.collecting.draws import draw_rows
+from wfbench.collecting.lifecycle import Lifecycle
+from wfbench.collecting.phases import Phases
 from wfbench.contract import (
     Acts,
     EnvInfo,
@@ -22,11 +26,7 @@ from wfbench.contract import (
 )
 
 from .board import Note
-from .buffer import RolloutBuffer, checked_acts
-from .draws import draw_rows
-from .lifecycle import Lifecycle
 from .options import PAYLOADS
-from .phases import Phases
 from .processes import ProcessSettings, common_info
 from .revival import Revival
 from .supervisor import Supervisor

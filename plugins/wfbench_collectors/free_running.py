@@ -11,12 +11,12 @@ from time import monotonic, perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.buffer import RolloutBuffer
+from wfbench.collecting.lifecycle import Lifecycle
+from wfbench.collecting.phases import Phases
 from wfbench.contract import EnvInfo, Plan, Policy, Rollout, UsageError, WorkerError
 
 from .board import Note
-from .buffer import RolloutBuffer
-from .lifecycle import Lifecycle
-from .phases import Phases
 from .processes import ProcessSettings, common_info, cores
 from .revival import Revival
 from .ring import CONSUMED, DEMAND, HALT, Notice, RingShape, RunResult

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.buffer import RolloutBuffer
 from wfbench.contract import EnvInfo, StepArrays
 
-from .buffer import RolloutBuffer
 from .layout import Field, Layout, step_arrays
 from .segments import Segment
 

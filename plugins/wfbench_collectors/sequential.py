@@ -6,19 +6,19 @@ from time import perf_counter
 
 import numpy as np
 
+from wfbench.collecting.buffer import RolloutBuffer, checked_acts
+from wfbench.collecting.deadlines import refuse_late
+from wfbench.collecting.draws import draw_rows
+from wfbench.collecting.faults import IN_PROCESS_FAULTS
+from wfbench.collecting.lifecycle import Lifecycle
+from wfbench.collecting.phases import Phases
+from wfbench.collecting.scalar import ScalarSlice
 from wfbench.contract import (
-    DeadlineError,
     EnvInfo,
     Plan,
     Policy,
     Rollout,
 )
-
-from .buffer import RolloutBuffer, checked_acts
-from .draws import draw_rows
-from .lifecycle import Lifecycle
-from .phases import Phases
-from .scalar import IN_PROCESS_FAULTS, ScalarSlice
 
 
 class SequentialCollector(Lifecycle):
@@ -50,7 +50,7 @@ class SequentialCollector(Lifecycle):
         self._first_step = 0
         self._seeds = np.array(plan.env_seeds, dtype=np.uint64)
         envs.reset(self._obs)
-        _refuse_late(perf_counter() - started, plan.deadlines.start, "building the environments")
+        refuse_late(perf_counter() - started, plan.deadlines.start, "building the environments")
         return envs.info
 
     def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:
@@ -92,14 +92,9 @@ class SequentialCollector(Lifecycle):
             buffer.put_acts(step, here, acts)
             phases.inference += answered - asked
             phases.env += stepped - answered
-            _refuse_late(stepped - answered, plan.deadlines.step, f"a step of env {column}")
+            refuse_late(stepped - answered, plan.deadlines.step, f"a step of env {column}")
 
     def _close(self, plan: Plan) -> None:  # noqa: ARG002 - nothing here waits
         if hasattr(self, "_envs"):
             self._envs.close()
             del self._envs
-
-
-def _refuse_late(took: float, limit: float, what: str) -> None:
-    if took > limit:
-        raise DeadlineError(f"{what} took {took:.1f} s; its deadline is {limit:g} s")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .batch import BatchSlice
+from wfbench.collecting.batch import BatchSlice
+from wfbench.collecting.scalar import ScalarSlice
+
 from .board import Board, Note
-from .scalar import ScalarSlice
 from .worker import Task
 
 

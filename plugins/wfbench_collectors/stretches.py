@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.buffer import checked_acts
+from wfbench.collecting.draws import draw_rows
 from wfbench.contract import Policy, PolicySnapshot
 
 from .board import Board, Note
-from .buffer import checked_acts
-from .draws import draw_rows
 from .ring import CONSUMED, DEMAND, HALT, Notice, RingShape, RunResult, Slot
 from .segments import Segment
 from .slices import build_slice

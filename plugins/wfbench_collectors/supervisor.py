@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 
+from wfbench.collecting.faults import cause_of
 from wfbench.contract import (
     CollectError,
     DeadlineError,
@@ -27,7 +28,6 @@ from wfbench.contract import (
 )
 
 from .board import Board
-from .faults import cause_of
 from .launch import Nursery
 from .segments import reap_stale_segments
 from .wire import CollectorEnd, Kind, Message, connect, encode, readable

@@ -14,6 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.buffer import RolloutBuffer, checked_acts
+from wfbench.collecting.faults import cause_of, trace_of
+from wfbench.collecting.lifecycle import Lifecycle
+from wfbench.collecting.phases import Phases
+from wfbench.collecting.scalar import ScalarSlice
 from wfbench.contract import (
     DeadlineError,
     EnvInfo,
@@ -26,11 +31,6 @@ from wfbench.contract import (
     uniform_draws,
 )
 
-from .buffer import RolloutBuffer, checked_acts
-from .faults import cause_of, trace_of
-from .lifecycle import Lifecycle
-from .phases import Phases
-from .scalar import ScalarSlice
 from .threads import Task, run_all
 
 log = logging.getLogger(__name__)

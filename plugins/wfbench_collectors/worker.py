@@ -15,10 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.faults import cause_of, trace_of
 from wfbench.contract import EnvInfo, EnvRef, StepArrays, WorkerError, load_object
 
 from .board import Board
-from .faults import cause_of, trace_of
 from .launch import ONE_THREAD
 from .nursery import die_with_parent
 from .wire import Gone, Kind, WorkerEnd

@@ -2,165 +2,44 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from time import perf_counter
-from types import TracebackType
-from typing import Any, ClassVar, Self
+from abc import abstractmethod
+from typing import Any
 
-import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 
-from wfbench.contract import (
-    CollectError,
-    Counters,
-    EnvInfo,
-    Plan,
-    Policy,
-    Rollout,
-    UsageError,
-)
-
-from .columns import Columns
+from wfbench.collecting.lockstep import LockstepCollector
+from wfbench.contract import Plan, StepArrays
 
 
-class VectorCollector(ABC):
-    """Asks the policy about all environments, then lets the vector environment step them.
+class GymCollector(LockstepCollector):
+    """Over a vector environment whose autoreset mode is the one within the same step."""
 
-    Subclasses say how the vector environment is built, stepped and ended. Its autoreset mode is the
-    one in which an ended environment is reset in the same step, so every row is a transition.
-    """
+    def _describe(self, plan: Plan) -> tuple[Any, Any, Any]:
+        vector = self._vector
+        return vector.single_observation_space, vector.single_action_space, self._workflow(plan)
 
-    name: ClassVar[str]
-    in_process: ClassVar[bool]
-    """Whether a step's time is the environments' own; else it is the library's transport too."""
-
-    def __init__(self) -> None:
-        self._plan: Plan | None = None
-        self._failure: str | None = None
-        self._vector: Any = None
-
-    def open(self, plan: Plan) -> EnvInfo:
-        """Build and reset every environment."""
-        if self._plan is not None:
-            raise UsageError(f"{self.name} is already open; close it before it is opened again")
-        self._plan = plan
-        try:
-            self._build(plan)
-            self._info = self._described(self._vector)
-            self._obs = self._reset(plan)
-            self._steps_done = 0
-        except BaseException as error:
-            self._failure = _line(error)
-            self.close()
-            raise
-        return self._info
-
-    def collect(self, policy: Policy, steps: int) -> Rollout:
-        """Go on for `steps` steps of every environment from where the last call ended."""
-        if self._plan is None:
-            raise UsageError(f"{self.name} is not open; open it with a plan before it collects")
-        if self._failure is not None:
-            raise CollectError(f"{self.name} failed before and can only be closed: {self._failure}")
-        if steps < 1:
-            raise UsageError(f"steps is {steps}; it must be at least 1")
-        try:
-            return self._collect(self._plan, policy, steps)
-        except BaseException as error:
-            self._failure = _line(error)
-            raise
-
-    def close(self) -> None:
-        """Release everything; safe in any state and twice."""
-        plan, self._plan = self._plan, None
-        failed, self._failure = self._failure is not None, None
-        vector, self._vector = self._vector, None
-        if plan is not None and vector is not None:
-            self._end(vector, plan.deadlines.close, failed=failed)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _collect(self, plan: Plan, policy: Policy, steps: int) -> Rollout:
-        started, asking, stepping = perf_counter(), 0.0, 0.0
-        columns = Columns(steps, self._obs)
-        for step in range(steps):
-            asked = perf_counter()
-            acts = policy.act(self._obs, plan.draws(self._steps_done + step))
-            columns.put_acts(step, self._obs, acts)
-            answered = perf_counter()
-            self._obs = self._step(plan, columns, step)
-            asking += answered - asked
-            stepping += perf_counter() - answered
-        first_step, self._steps_done = self._steps_done, self._steps_done + steps
-        wall = perf_counter() - started
-        counters = Counters(
-            wall=wall,
-            env=stepping if self.in_process else 0.0,
-            transport=0.0 if self.in_process else stepping,
-            inference=asking,
-            idle=max(0.0, wall - stepping - asking),
-            messages=0 if self.in_process else 2 * steps * plan.n_envs,
-        )
-        return columns.rollout(self._obs.copy(), first_step, policy.version, counters)
-
-    def _step(self, plan: Plan, columns: Columns, step: int) -> Any:
-        """One step of every environment; the observations to act on next."""
-        obs, rewards, terminated, truncated, info = self._wait(plan, columns.actions[step])
-        columns.rewards[step] = rewards
-        columns.terminated[step] = terminated
-        columns.truncated[step] = truncated
+    def _step(self, plan: Plan, actions: NDArray[np.int64], out: StepArrays) -> None:
+        out.obs[:], out.rewards[:], terminated, truncated, info = self._wait(plan, actions)
+        out.terminated[:], out.truncated[:] = terminated, truncated
         ended = terminated | truncated
-        columns.put_info(step, info, ~ended)
+        _put_info(info, ~ended, out)
         if ended.any():
-            columns.put_info(step, info["final_info"], ended)
-            columns.final_obs += list(info["final_obs"][ended])
-        return obs
-
-    def _described(self, vector: Any) -> EnvInfo:
-        space, actions = vector.single_observation_space, vector.single_action_space
-        for wanted, found in (
-            (gymnasium.spaces.Box, space),
-            (gymnasium.spaces.Discrete, actions),
-        ):
-            if not isinstance(found, wanted):
-                raise CollectError(
-                    f"{self.name} needs a {wanted.__name__} space where the environment has {found}"
-                )
-        return EnvInfo(
-            obs_shape=tuple(int(length) for length in space.shape),
-            obs_dtype=np.dtype(space.dtype).str,
-            num_actions=int(actions.n),
-            workflow=self._workflow(),
-        )
+            _put_info(info["final_info"], ended, out)
+            for row in np.flatnonzero(ended):
+                out.final_obs[row] = info["final_obs"][row]
 
     @abstractmethod
-    def _build(self, plan: Plan) -> None:
-        """Make `_vector`, the vector environment of the plan."""
-
-    @abstractmethod
-    def _workflow(self) -> Any:
+    def _workflow(self, plan: Plan) -> Any:
         """The workflow model of the environments."""
 
     @abstractmethod
-    def _reset(self, plan: Plan) -> Any:
-        """The first observation of every environment."""
-
-    @abstractmethod
-    def _wait(self, plan: Plan, actions: Any) -> Any:
+    def _wait(self, plan: Plan, actions: NDArray[np.int64]) -> Any:
         """What one step of every environment gives, as gymnasium gives it."""
 
-    @abstractmethod
-    def _end(self, vector: Any, limit: float, *, failed: bool) -> None:
-        """End the vector environment within `limit` seconds."""
 
-
-def _line(error: BaseException) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__
+def _put_info(info: dict[str, Any], rows: NDArray[np.bool_], out: StepArrays) -> None:
+    """Keep what a workflow is judged by, of the environments in `rows`."""
+    if "compromised_hosts" in info:
+        out.compromised[rows] = info["compromised_hosts"][rows]
+        out.ended_session[rows] = info["ended_session"][rows]

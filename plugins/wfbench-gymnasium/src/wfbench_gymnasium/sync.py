@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
-from time import perf_counter
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from numpy.typing import NDArray
 
-from wfbench.contract import DeadlineError, Plan
+from wfbench.collecting.guarded import GuardedEnv, close_each
+from wfbench.contract import Plan
 
-from .collector import VectorCollector
-from .guarded import EnvFault, GuardedEnv
+from .collector import GymCollector
 
 
-class SyncCollector(VectorCollector):
+class SyncCollector(GymCollector):
     """One environment after the other in this process.
 
     What hangs cannot be interrupted here; what was slower than its deadline is reported late.
@@ -25,41 +24,23 @@ class SyncCollector(VectorCollector):
     name = "gym-sync"
     in_process = True
 
-    def _build(self, plan: Plan) -> None:
-        with _timed(plan.deadlines.start, "building the environments"):
-            self._vector = SyncVectorEnv(
-                [partial(GuardedEnv, plan, index) for index in range(plan.n_envs)],
-                copy=True,
-                autoreset_mode=AutoresetMode.SAME_STEP,
-            )
+    def _build(self, plan: Plan, makers: list[Callable[[], GuardedEnv]]) -> None:
+        del plan
+        self._vector = SyncVectorEnv(makers, copy=True, autoreset_mode=AutoresetMode.SAME_STEP)
 
-    def _workflow(self) -> Any:
+    def _workflow(self, plan: Plan) -> Any:
+        del plan
         return self._vector.envs[0].workflow
 
-    def _reset(self, plan: Plan) -> Any:
-        with _timed(plan.deadlines.start, "resetting the environments"):
-            return self._vector.reset(seed=list(plan.env_seeds))[0]
+    def _reset(self, plan: Plan) -> NDArray[Any]:
+        del plan
+        obs: NDArray[Any] = self._vector.reset()[0]
+        return obs
 
-    def _wait(self, plan: Plan, actions: Any) -> Any:
-        with _timed(plan.deadlines.step, "a step of all environments"):
-            return self._vector.step(actions)
+    def _wait(self, plan: Plan, actions: NDArray[np.int64]) -> Any:
+        del plan
+        return self._vector.step(actions)
 
     def _end(self, vector: Any, limit: float, *, failed: bool) -> None:
         del limit, failed
-        for env in vector.envs:
-            # One that cannot close must not keep the others from it.
-            with suppress(Exception):
-                env.close()
-
-
-@contextmanager
-def _timed(limit: float, what: str) -> Iterator[None]:
-    """Name the environment that fails, and refuse what took longer than `limit` seconds."""
-    started = perf_counter()
-    try:
-        yield
-    except EnvFault as fault:
-        raise fault.worker_error(0) from fault
-    took = perf_counter() - started
-    if took > limit:
-        raise DeadlineError(f"{what} took {took:.1f} s; its deadline is {limit:g} s")
+        close_each(vector.envs)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.batch import BatchSlice
+from wfbench.collecting.buffer import RolloutBuffer, checked_acts
+from wfbench.collecting.draws import draw_rows
+from wfbench.collecting.faults import cause_of, trace_of
+from wfbench.collecting.scalar import ScalarSlice
 from wfbench.contract import EnvInfo, EnvRef, PolicySnapshot, WfbenchError, WorkerError
-from wfbench_collectors.batch import BatchSlice
-from wfbench_collectors.buffer import RolloutBuffer, checked_acts
-from wfbench_collectors.draws import draw_rows
-from wfbench_collectors.faults import cause_of, trace_of
-from wfbench_collectors.scalar import ScalarSlice
 
 from .cluster import extend_import_path
 

@@ -11,6 +11,9 @@ import numpy as np
 import ray
 from ray.exceptions import RayError
 
+from wfbench.collecting.buffer import RolloutBuffer
+from wfbench.collecting.lifecycle import Lifecycle
+from wfbench.collecting.phases import Phases
 from wfbench.contract import (
     CollectError,
     DeadlineError,
@@ -21,9 +24,6 @@ from wfbench.contract import (
     WfbenchError,
     WorkerError,
 )
-from wfbench_collectors.buffer import RolloutBuffer
-from wfbench_collectors.lifecycle import Lifecycle
-from wfbench_collectors.phases import Phases
 
 from .actor import Part, SliceActor, Stretch
 from .cluster import connect, cores, import_path, release

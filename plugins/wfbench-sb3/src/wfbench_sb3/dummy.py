@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable
 from typing import Any
 
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from wfbench.collecting.guarded import GuardedEnv, close_each
 from wfbench.contract import Plan
 
 from .collector import VecEnvCollector
@@ -18,17 +19,10 @@ class DummyCollector(VecEnvCollector):
     name = "sb3-dummy"
     in_process = True
 
-    def _build(self, plan: Plan, env_fns: list[Any]) -> None:
+    def _build(self, plan: Plan, makers: list[Callable[[], GuardedEnv]]) -> None:
         del plan
-        self._vector = DummyVecEnv(env_fns)
-
-    def _call(self, plan: Plan, method: Any) -> Any:
-        del plan
-        return method()
+        self._vector = DummyVecEnv(list(makers))
 
     def _end(self, vector: Any, limit: float, *, failed: bool) -> None:
         del limit, failed
-        for env in vector.envs:
-            # One that cannot close must not keep the others from it.
-            with suppress(Exception):
-                env.close()
+        close_each(vector.envs)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from wfbench.contract import BatchEnv, EnvInfo, EnvRef, StepArrays, WorkerError
 
+from .checks import has_nan, rows_with_nan
 from .faults import cause_of, trace_of
-from .scalar import has_nan, rows_with_nan
 
 
 class BatchSlice:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,28 +10,8 @@ from numpy.typing import NDArray
 
 from wfbench.contract import EnvInfo, EnvRef, StepArrays, WorkerError
 
+from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward, rows_with_nan
 from .faults import cause_of, trace_of
-
-IN_PROCESS_FAULTS: tuple[type[BaseException], ...] = (Exception, SystemExit)
-"""What an environment in the caller's own process may raise without it being meant for others."""
-
-_NO_ROWS: NDArray[np.intp] = np.empty(0, np.intp)
-
-
-def info_of(env: Any) -> EnvInfo:
-    """Shapes and workflow model of a gymnasium environment; TypeError if it cannot be collected."""
-    space, actions = env.observation_space, env.action_space
-    for wanted, found in (("Box", space), ("Discrete", actions)):
-        if wanted not in {base.__name__ for base in type(found).__mro__}:
-            raise TypeError(f"a {wanted} space is needed where the environment has {found}")
-    if int(actions.start) != 0:
-        raise TypeError(f"actions start at {actions.start}; they must start at 0")
-    return EnvInfo(
-        obs_shape=tuple(int(length) for length in space.shape),
-        obs_dtype=np.dtype(space.dtype).str,
-        num_actions=int(actions.n),
-        workflow=getattr(env.unwrapped, "workflow", None),
-    )
 
 
 class ScalarEnv:
@@ -51,17 +30,19 @@ class ScalarEnv:
 
     def first(self, seed: int) -> NDArray[Any]:
         """Start the env's stream of episodes; its first observation."""
-        obs = self._good(self.env.reset(seed=seed)[0], "reset")
-        if self._check and has_nan(obs):
-            raise ValueError("reset returned an observation with NaN in it")
-        return obs
+        obs = self.env.reset(seed=seed)[0]
+        if self._check:
+            refuse_bad_obs(obs, self._shape, self._dtype, "reset")
+            if has_nan(obs):
+                raise ValueError("reset returned an observation with NaN in it")
+        return np.asarray(obs)
 
     def step(self, action: int, out: StepArrays, row: int) -> None:
         """Apply an action and write what came of it into `row`."""
         obs, reward, terminated, truncated, info = self.env.step(action)
-        obs = self._good(obs, "step")
         if self._check:
-            _refuse_bad_reward(reward)
+            refuse_bad_obs(obs, self._shape, self._dtype, "step")
+            refuse_bad_reward(reward)
         out.rewards[row] = reward
         out.terminated[row] = terminated
         out.truncated[row] = truncated
@@ -69,53 +50,10 @@ class ScalarEnv:
         out.ended_session[row] = info.get("ended_session", False)
         if terminated or truncated:
             out.final_obs[row] = obs
-            obs = self._good(self.env.reset()[0], "reset")
+            obs = self.env.reset()[0]
+            if self._check:
+                refuse_bad_obs(obs, self._shape, self._dtype, "reset")
         out.obs[row] = obs
-
-    def _good(self, obs: Any, where: str) -> NDArray[Any]:
-        if not self._check:
-            return np.asarray(obs)
-        if not isinstance(obs, np.ndarray):
-            raise TypeError(f"{where} returned an observation of type {type(obs).__name__}")
-        if obs.shape != self._shape:
-            raise ValueError(
-                f"{where} returned an observation of shape {obs.shape}, not {self._shape}"
-            )
-        if obs.dtype != self._dtype:
-            raise ValueError(
-                f"{where} returned an observation of type {obs.dtype}, not {self._dtype}"
-            )
-        return obs
-
-
-def has_nan(obs: NDArray[Any]) -> bool:
-    """Whether NaN is anywhere in these observations."""
-    return obs.dtype.kind == "f" and bool(np.isnan(obs).any())
-
-
-def rows_with_nan(out: StepArrays) -> NDArray[np.intp]:
-    """The rows of a step in which the observation to act on or the final one has NaN in it."""
-    if out.obs.dtype.kind != "f":
-        return _NO_ROWS
-    ended = out.terminated | out.truncated
-    final_obs = out.final_obs[ended] if ended.any() else None
-    if not has_nan(out.obs) and (final_obs is None or not has_nan(final_obs)):
-        return _NO_ROWS
-    bad = np.isnan(out.obs.reshape(len(ended), -1)).any(axis=1)
-    if final_obs is not None:
-        bad[ended] |= np.isnan(final_obs.reshape(len(final_obs), -1)).any(axis=1)
-    return np.flatnonzero(bad)
-
-
-def _refuse_bad_reward(reward: Any) -> None:
-    if type(reward) is not float and np.ndim(reward) != 0:
-        raise ValueError(f"step returned a reward of shape {np.shape(reward)}, not a number")
-    try:
-        finite = math.isfinite(reward)
-    except TypeError:
-        raise TypeError(f"step returned a reward of type {type(reward).__name__}") from None
-    if not finite:
-        raise ValueError(f"step returned the reward {reward}")
 
 
 class ScalarSlice:

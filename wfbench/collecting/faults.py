@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import traceback
 
+IN_PROCESS_FAULTS: tuple[type[BaseException], ...] = (Exception, SystemExit)
+"""What an environment in the caller's own process may raise without it being meant for others."""
+
 _LONGEST = 500
 
 

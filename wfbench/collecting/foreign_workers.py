@@ -1,0 +1,54 @@
+"""Worker processes that a library started, one per environment: how one died, and their end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from time import monotonic
+
+from wfbench.contract import Plan, WorkerError
+
+EXIT_REPORT = 1.0
+"""Seconds a worker whose pipe has ended has for being seen to end."""
+
+
+def death(
+    processes: Sequence[BaseProcess], plan: Plan, library: str, wait: float = EXIT_REPORT
+) -> WorkerError | None:
+    """How a worker died, if one is seen to have within `wait` seconds."""
+    until = monotonic() + wait
+    while True:
+        for index, process in enumerate(processes):
+            if process.exitcode is not None:
+                return _died(plan, index, process.exitcode, library)
+        if monotonic() > until or not processes:
+            return None
+        processes[0].join(0.02)
+
+
+def kill(
+    processes: Sequence[BaseProcess], pipes: Iterable[Connection | None], limit: float
+) -> None:
+    """End the workers that are left within `limit` seconds, and close the pipes to them."""
+    until = monotonic() + limit
+    for process in processes:
+        if process.is_alive():
+            process.kill()
+    for process in processes:
+        process.join(max(0.0, until - monotonic()))
+    for pipe in pipes:
+        if pipe is not None and not pipe.closed:
+            pipe.close()
+
+
+def _died(plan: Plan, index: int, code: int, library: str) -> WorkerError:
+    ended = WorkerError("", worker=index, exitcode=code)
+    how = f"killed by {ended.signal}" if ended.signal else f"exited with status {code}"
+    return WorkerError(
+        f"{how}; if it raised something, {library} left it on standard error",
+        worker=index,
+        env=index,
+        seed=plan.env_seeds[index],
+        exitcode=code,
+    )

@@ -1,0 +1,115 @@
+"""One environment of a plan, as it stands behind a library's vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from wfbench.contract import Plan, WorkerError
+
+from .checks import has_nan, refuse_bad_obs, refuse_bad_reward
+from .faults import IN_PROCESS_FAULTS, cause_of, trace_of
+
+
+class EnvFault(Exception):  # noqa: N818 (what an environment did, not what we did)
+    """What an environment raised, as the `error` that names it.
+
+    It survives being pickled, and being rebuilt from itself as the only argument, which is how
+    gymnasium raises again what came from a worker.
+    """
+
+    def __init__(self, found: WorkerError | EnvFault) -> None:
+        self.error: WorkerError = found.error if isinstance(found, EnvFault) else found
+        super().__init__(self.error)
+
+
+class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """An environment whose faults name it and whose values are what its spaces promise.
+
+    Its first episode is that of the plan's seed, whatever seed a library gives. Its `info` holds
+    only what a rollout needs, so that nothing else is moved. Where it is not `in_process`, it has a
+    worker of its own.
+    """
+
+    def __init__(self, plan: Plan, index: int, *, in_process: bool) -> None:
+        self._index = index
+        self._in_process = in_process
+        self._seed = plan.env_seeds[index]
+        self._check = plan.check
+        self._begun = False
+        with self._blamed():
+            super().__init__(plan.env.make(index))
+            self._shape = self.env.observation_space.shape
+            self._dtype = self.env.observation_space.dtype
+
+    @property
+    def workflow(self) -> Any:
+        """The workflow model of the environment, if it has one."""
+        return getattr(self.env.unwrapped, "workflow", None)
+
+    def reset(
+        self,
+        *,
+        seed: int | None = None,  # noqa: ARG002 (its own is used)
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """The first episode of the plan's seed, and then the next ones."""
+        own = None if self._begun else self._seed
+        self._begun = True
+        with self._blamed():
+            obs = self.env.reset(seed=own, options=options)[0]
+            self._refuse_bad(obs, "reset")
+            return obs, {}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """One step."""
+        with self._blamed():
+            obs, reward, terminated, truncated, info = self.env.step(action)
+            self._refuse_bad(obs, "step")
+            if self._check:
+                refuse_bad_reward(reward)
+            if terminated or truncated:
+                # The library keeps it while the next episode begins, perhaps in the same array.
+                obs = np.array(obs)
+            kept = {
+                "compromised_hosts": int(info.get("compromised_hosts", 0)),
+                "ended_session": bool(info.get("ended_session", False)),
+            }
+            return obs, reward, bool(terminated), bool(truncated), kept
+
+    def _refuse_bad(self, obs: Any, where: str) -> None:
+        if self._check:
+            refuse_bad_obs(obs, self._shape, self._dtype, where)
+            if has_nan(obs):
+                raise ValueError(f"{where} returned an observation with NaN in it")
+
+    @contextmanager
+    def _blamed(self) -> Iterator[None]:
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            if self._in_process and not isinstance(error, IN_PROCESS_FAULTS):
+                raise
+            raise EnvFault(self._told(error)) from None
+
+    def _told(self, error: BaseException) -> WorkerError:
+        return WorkerError(
+            cause_of(error),
+            worker=0 if self._in_process else self._index,
+            env=self._index,
+            seed=self._seed,
+            traceback=trace_of(error),
+        )
+
+
+def close_each(envs: Iterable[gymnasium.Env[Any, Any]]) -> None:
+    """Close environments of this process; one that cannot close does not stop the others."""
+    for env in envs:
+        with suppress(Exception):
+            env.close()
