@@ -13,64 +13,54 @@ from torch import Tensor
 from wfbench.contract import Rollout
 from wfbench.policies.distinct import distinct_rows
 
+from .objective import Transitions
+
 
 @dataclass(frozen=True)
 class Batch:
-    """`rows` are the networks' inputs; transition i is of row `row[i]`.
+    """`rows` are the observations the networks are run on, `data` the transitions, by row.
 
-    Running the networks on `rows` and gathering gives the same loss and gradient as running them
-    on every transition, up to the order of summation.
+    Running the networks on `rows` gives the same loss and gradient as running them on every
+    transition, up to the order of summation.
     """
 
     rows: Tensor
-    """[U, inputs] float32."""
-    row: Tensor
-    """[B] which row each transition is of."""
-    place: Tensor
-    """[B] row * actions + action: where it stands in the flattened [U, actions]."""
-    old_log_probs: Tensor
-    fresh: Tensor
-    """[B] whether the policy that acted is the one that is updated."""
+    """[U, observation] float32."""
+    data: Transitions
 
-    @property
-    def size(self) -> int:
-        """How many transitions there are."""
-        return len(self.row)
+    def part(self, chosen: NDArray[np.int64]) -> Batch:
+        """Some of the transitions, and only the rows they are of."""
+        row = self.data.row[chosen]
+        used = np.zeros(len(self.rows), dtype=np.bool_)
+        used[row] = True
+        number = np.cumsum(used) - 1
+        data = Transitions(
+            number[row],
+            self.data.action[chosen],
+            self.data.old_log_probs[chosen],
+            self.data.fresh[chosen],
+        )
+        return Batch(self.rows[torch.from_numpy(used)], data)
 
 
-def make_batch(
-    rollout: Rollout,
-    condition: NDArray[np.float32],
-    num_actions: int,
-    version: int,
-    device: str,
-    *,
-    distinct: bool,
-) -> Batch:
+def make_batch(rollout: Rollout, version: int, device: str, *, distinct: bool) -> Batch:
     """The batch of a rollout, transitions in row-major order of [T, N]."""
     obs = rollout.obs.reshape(rollout.transitions, -1)
     if distinct:
-        first, inverse = distinct_rows(obs)
+        first, row = distinct_rows(obs)
     else:
-        first = inverse = np.arange(len(obs))
-    inputs = network_inputs(obs[first], condition, device)
-    row = torch.from_numpy(inverse).to(device)
-    actions = torch.from_numpy(rollout.actions.reshape(-1)).to(device)
-    steps = rollout.actions.shape[0]
-    fresh = np.broadcast_to(rollout.policy_version == version, (steps, len(rollout.env_id)))
-    return Batch(
-        rows=inputs,
+        first = row = np.arange(len(obs))
+    fresh = np.broadcast_to(rollout.policy_version == version, rollout.actions.shape)
+    data = Transitions(
         row=row,
-        place=row * num_actions + actions,
-        old_log_probs=torch.from_numpy(rollout.log_probs.reshape(-1).copy()).to(device),
-        fresh=torch.from_numpy(fresh.reshape(-1).copy()).to(device),
+        action=rollout.actions.reshape(-1),
+        old_log_probs=rollout.log_probs.reshape(-1),
+        fresh=fresh.reshape(-1),
     )
+    return Batch(network_inputs(obs[first], device), data)
 
 
-def network_inputs(obs: NDArray[Any], condition: NDArray[np.float32], device: str) -> Tensor:
-    """Observations with the code of the order behind each."""
+def network_inputs(obs: NDArray[Any], device: str) -> Tensor:
+    """Observations as the networks take them."""
     rows = obs.reshape(len(obs), -1)
-    inputs = np.empty((len(rows), rows.shape[1] + condition.size), dtype=np.float32)
-    inputs[:, : rows.shape[1]] = rows
-    inputs[:, rows.shape[1] :] = condition
-    return torch.from_numpy(inputs).to(device)
+    return torch.from_numpy(rows.astype(np.float32)).to(device)

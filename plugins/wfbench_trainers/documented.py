@@ -7,17 +7,17 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from wfbench.contract import Arrays, Rollout, TrainerSetup
 
 from .batch import Batch
 from .learner import Learner
 from .networks import uniform
+from .objective import Objective, Weighting
 from .options import DocumentedOptions
-from .returns import discounted_returns
+from .returns import Floats, discounted_returns
 
-_EPSILON = 1e-7
+_EPSILON = np.float32(1e-7)
 
 
 class DocumentedPpo(Learner):
@@ -40,46 +40,32 @@ class DocumentedPpo(Learner):
 
     def gradient(self, rollout: Rollout, rewards: NDArray[np.float32]) -> Arrays:
         """The gradient of an update's first pass over these data, by weight; nothing changes."""
-        batch = self._batch(rollout)
-        loss, _ = self._loss(batch, self._targets(rollout, rewards))
-        names, weights = zip(*self.network.named_parameters(), strict=True)
-        gradients = torch.autograd.grad(loss, weights)
-        return {name: g.cpu().numpy() for name, g in zip(names, gradients, strict=True)}
+        self._differentiate(self._batch(rollout), self._targets(rollout, rewards), self._weighting)
+        found = {
+            name: weight.grad.cpu().numpy()
+            for name, weight in self.network.named_parameters()
+            if weight.grad is not None
+        }
+        self.optimiser.zero_grad(set_to_none=True)
+        return found
 
     def _learn(
         self, batch: Batch, rollout: Rollout, rewards: NDArray[np.float32]
     ) -> Mapping[str, float]:
         targets = self._targets(rollout, rewards)
-        parts: Mapping[str, Tensor] = {}
-        for epoch in range(self.options.epochs):
-            loss, parts = self._loss(batch, targets, check=epoch == 0)
-            self.optimiser.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
+        parts: Objective | None = None
+        for _ in range(self.options.epochs):
+            parts = self._differentiate(batch, targets, self._weighting, check=parts is None)
             self.optimiser.step()
-        return {name: part.item() for name, part in parts.items()}
+        return {} if parts is None else parts.numbers()
 
-    def _targets(self, rollout: Rollout, rewards: NDArray[np.float32]) -> Tensor:
+    def _targets(self, rollout: Rollout, rewards: NDArray[np.float32]) -> Floats:
         """Returns standardised over the batch, one per transition."""
         returns = discounted_returns(rewards, rollout.ended, self.options.gamma).reshape(-1)
-        spread = returns.std(ddof=1) if len(returns) > 1 else 0.0
-        targets = torch.from_numpy((returns - returns.mean()) / (spread + _EPSILON))
-        return targets.to(self.setup.device)
+        spread = returns.std(ddof=1) if len(returns) > 1 else np.float32(0.0)
+        targets: Floats = (returns - returns.mean()) / (spread + _EPSILON)
+        return targets
 
-    def _loss(
-        self, batch: Batch, targets: Tensor, *, check: bool = True
-    ) -> tuple[Tensor, Mapping[str, Tensor]]:
-        """The loss and its parts; `check` that the policy is the one that acted."""
-        all_log_probs, all_values = self.network(batch.rows)
-        log_probs = all_log_probs.reshape(-1).index_select(0, batch.place)
-        values = all_values.index_select(0, batch.row)
-        if check:
-            self._check_log_probs(log_probs.detach(), batch.old_log_probs, batch.fresh)
-        advantages = targets - values.detach()
-        ratio = torch.exp(log_probs - batch.old_log_probs)
-        clipped = ratio.clamp(1 - self.options.clip, 1 + self.options.clip)
-        policy_loss = -torch.minimum(ratio * advantages, clipped * advantages).mean()
-        value_loss = (values - targets).square().mean()
-        shares = torch.bincount(batch.row, minlength=len(batch.rows)) / batch.size
-        entropy = -((all_log_probs.exp() * all_log_probs).sum(1) * shares).sum()
-        loss = policy_loss + self.options.value_weight * value_loss - self.options.entropy * entropy
-        return loss, {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy}
+    @property
+    def _weighting(self) -> Weighting:
+        return Weighting(self.options.clip, self.options.value_weight, self.options.entropy)

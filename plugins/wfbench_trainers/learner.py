@@ -18,6 +18,7 @@ from wfbench.policies import NetworkPolicy
 
 from .batch import Batch, make_batch
 from .networks import ActorCritic, arrays_to_weights, network_policy, weights_to_arrays
+from .objective import Floats, Objective, Weighting, objective
 
 LOG_PROB_TOLERANCE = 2e-3
 
@@ -87,7 +88,7 @@ class Learner(ABC):
         self.version += 1
         self.updates += 1
         numbers = {**values, "distinct": float(len(batch.rows))}
-        return UpdateStats(time.perf_counter() - started, batch.size, numbers)
+        return UpdateStats(time.perf_counter() - started, len(batch.data), numbers)
 
     def state(self) -> Arrays:
         """Weights, moments of the optimiser and counters."""
@@ -117,14 +118,7 @@ class Learner(ABC):
         self.optimiser.load_state_dict(loaded)
 
     def _batch(self, rollout: Rollout) -> Batch:
-        return make_batch(
-            rollout,
-            self.condition,
-            self.num_actions,
-            self.version,
-            self.setup.device,
-            distinct=self.distinct,
-        )
+        return make_batch(rollout, self.version, self.setup.device, distinct=self.distinct)
 
     def _fresh_optimiser(self) -> torch.optim.Adam:
         return torch.optim.Adam(self.network.parameters(), self._lr, betas=self.betas, fused=True)
@@ -139,16 +133,42 @@ class Learner(ABC):
     ) -> Mapping[str, float]:
         """Change the networks; returns named numbers, all finite if all went well."""
 
-    def _check_log_probs(
-        self, log_probs: torch.Tensor, stored: torch.Tensor, fresh: torch.Tensor
-    ) -> None:
-        """What the rollout says of the policy's choices must be what the policy says of them.
+    def _differentiate(
+        self,
+        batch: Batch,
+        targets: Floats,
+        weighting: Weighting,
+        advantages: Floats | None = None,
+        *,
+        check: bool = True,
+    ) -> Objective:
+        """Leave the gradient of the loss with the weights; returns the loss.
 
-        Only where `fresh`: an older policy may have acted elsewhere.
+        Without `advantages`, they are what the targets exceed the present values by. `check` that
+        the policy is the one that acted.
         """
-        worst = float(((log_probs - stored).abs() * fresh).max())
-        if not worst <= LOG_PROB_TOLERANCE:
-            raise LearningError(
-                f"stored log-probabilities differ from recomputed ones by {worst:.3g}: the "
-                "observations do not belong to the actions they are stored with"
-            )
+        logits, values = self.network(batch.rows, self._told())
+        plain_logits, plain_values = logits.detach().cpu().numpy(), values.detach().cpu().numpy()
+        if advantages is None:
+            advantages = targets - plain_values[batch.data.row]
+        found = objective(plain_logits, plain_values, batch.data, advantages, targets, weighting)
+        if check:
+            _check_mismatch(found.mismatch)
+        self.optimiser.zero_grad(set_to_none=True)
+        starts = [
+            torch.from_numpy(by).to(logits.device) for by in (found.by_logits, found.by_values)
+        ]
+        torch.autograd.backward((logits, values), starts)
+        return found
+
+    def _told(self) -> torch.Tensor:
+        return torch.from_numpy(self.condition).to(self.setup.device)
+
+
+def _check_mismatch(mismatch: float) -> None:
+    """What the rollout says of the policy's choices must be what the policy says of them."""
+    if not mismatch <= LOG_PROB_TOLERANCE:
+        raise LearningError(
+            f"stored log-probabilities differ from recomputed ones by {mismatch:.3g}: the "
+            "observations do not belong to the actions they are stored with"
+        )

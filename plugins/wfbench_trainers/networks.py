@@ -23,10 +23,27 @@ class ActorCritic(nn.Module):
         self.actor = _perceptron(inputs, hidden, actions)
         self.critic = _perceptron(inputs, hidden, 1)
 
-    def forward(self, rows: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-probabilities [rows, actions] and values [rows]."""
-        log_probs = torch.log_softmax(self.actor(rows), dim=1)
-        return log_probs, self.critic(rows).squeeze(1)
+    def forward(self, rows: Tensor, condition: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [rows, actions] and values [rows] of observations under one condition."""
+        return _outputs(self.actor, rows, condition), self.values(rows, condition)
+
+    def values(self, rows: Tensor, condition: Tensor) -> Tensor:
+        """Values [rows] of observations under one condition."""
+        return _outputs(self.critic, rows, condition).squeeze(1)
+
+
+def _outputs(part: nn.Sequential, rows: Tensor, condition: Tensor) -> Tensor:
+    """What a perceptron makes of each row with the condition behind it.
+
+    The condition is the same for all, so its share of the first layer is worked out once.
+    """
+    first = next(linear_layers(part))
+    size = rows.shape[1]
+    constant = first.bias + first.weight[:, size:] @ condition
+    outputs = nn.functional.linear(rows, first.weight[:, :size], constant)
+    for layer in list(part)[1:]:
+        outputs = layer(outputs)
+    return outputs
 
 
 def _perceptron(inputs: int, hidden: int, outputs: int) -> nn.Sequential:

@@ -16,6 +16,7 @@ from wfbench.contract import Rollout, TrainerSetup
 from .batch import Batch, network_inputs
 from .learner import Learner
 from .networks import linear_layers, orthogonal
+from .objective import Weighting
 from .options import PpoOptions
 from .returns import Floats, gae_advantages
 
@@ -54,11 +55,10 @@ class Ppo(Learner):
         returns = advantages + rollout.values
         self._keep_scale(returns)
         spread = advantages.std() + _EPSILON
-        device = self.setup.device
-        normalised = torch.from_numpy(((advantages - advantages.mean()) / spread).reshape(-1))
-        targets = torch.from_numpy((returns / np.float32(self.value_scale)).reshape(-1))
+        normalised = ((advantages - advantages.mean()) / spread).reshape(-1)
+        targets = (returns / np.float32(self.value_scale)).reshape(-1)
         self._anneal()
-        numbers = self._passes(batch, normalised.to(device), targets.to(device))
+        numbers = self._passes(batch, normalised, targets)
         return {**numbers, "value_scale": self.value_scale}
 
     def _following(self, rollout: Rollout) -> Floats:
@@ -76,8 +76,8 @@ class Ppo(Learner):
 
     def _values(self, obs: NDArray[Any]) -> Floats:
         with torch.no_grad():
-            inputs = network_inputs(obs, self.condition, self.setup.device)
-            values: Floats = self.network.critic(inputs).squeeze(1).cpu().numpy()
+            rows = network_inputs(obs, self.setup.device)
+            values: Floats = self.network.values(rows, self._told()).cpu().numpy()
         return values * np.float32(self.value_scale)
 
     def _keep_scale(self, returns: Floats) -> None:
@@ -105,67 +105,34 @@ class Ppo(Learner):
         start, end = self.options.entropy, self.options.entropy_end
         return start + (end - start) * self._progress()
 
-    def _passes(self, batch: Batch, advantages: Tensor, targets: Tensor) -> dict[str, float]:
-        generator = torch.Generator().manual_seed((self.setup.seed + self.version) % 2**63)
-        entropy_weight = self._entropy_weight()
-        policy_loss = value_loss = entropy = norm = torch.zeros(())
-        kl = 0.0
-        done = 0
-        for epoch in range(self.options.epochs):
-            shuffled = torch.randperm(batch.size, generator=generator)
+    def _passes(self, batch: Batch, advantages: Floats, targets: Floats) -> dict[str, float]:
+        options = self.options
+        rng = np.random.default_rng((self.setup.seed, self.version))
+        weighting = Weighting(options.clip, _VALUE_WEIGHT, self._entropy_weight())
+        numbers: dict[str, float] = {}
+        for epoch in range(options.epochs):
             moved: list[float] = []
-            for part in shuffled.tensor_split(self.options.minibatches):
-                if not len(part):
-                    continue
-                rows, row = _rows_of(batch, part)
-                all_log_probs, all_values = self.network(rows)
-                actions = batch.place[part] - batch.row[part] * self.num_actions
-                log_probs = all_log_probs.reshape(-1).index_select(
-                    0, row * self.num_actions + actions
+            shuffled = rng.permutation(len(batch.data))
+            for chosen in np.array_split(shuffled, min(options.minibatches, len(shuffled))):
+                parts = self._differentiate(
+                    batch.part(chosen),
+                    targets[chosen],
+                    weighting,
+                    advantages[chosen],
+                    check=not numbers,
                 )
-                if epoch == 0 and not moved:
-                    self._check_log_probs(
-                        log_probs.detach(), batch.old_log_probs[part], batch.fresh[part]
-                    )
-                values = all_values.index_select(0, row)
-                shares = torch.bincount(row, minlength=len(rows)) / len(part)
-                log_ratio = log_probs - batch.old_log_probs[part]
-                ratio = torch.exp(log_ratio)
-                clipped = ratio.clamp(1 - self.options.clip, 1 + self.options.clip)
-                gain = advantages[part]
-                policy_loss = -torch.minimum(ratio * gain, clipped * gain).mean()
-                value_loss = (values - targets[part]).square().mean()
-                entropy = -((all_log_probs.exp() * all_log_probs).sum(1) * shares).sum()
-                loss = policy_loss + _VALUE_WEIGHT * value_loss - entropy_weight * entropy
-                self.optimiser.zero_grad(set_to_none=True)
-                loss.backward()
                 norm = self._shorten()
                 self.optimiser.step()
-                moved.append(float((ratio.detach() - 1 - log_ratio.detach()).mean()))
-            done += 1
+                moved.append(parts.kl)
+                numbers = {**parts.numbers(), "grad_norm": norm.item()}
             kl = sum(moved) / len(moved)
-            if self.options.target_kl and kl > self.options.target_kl:
+            numbers |= {"kl": kl, "epochs": epoch + 1.0}
+            if options.target_kl and kl > options.target_kl:
                 break
-        return {
-            "policy_loss": policy_loss.item(),
-            "value_loss": value_loss.item(),
-            "entropy": entropy.item(),
-            "grad_norm": norm.item(),
-            "kl": kl,
-            "epochs": float(done),
-        }
+        return numbers
 
     def _shorten(self) -> Tensor:
         limit = self.options.max_grad_norm or float("inf")
         norm = clip_grad_norm_(self.network.actor.parameters(), limit)
         clip_grad_norm_(self.network.critic.parameters(), limit)
         return norm
-
-
-def _rows_of(batch: Batch, part: Tensor) -> tuple[Tensor, Tensor]:
-    """The distinct rows that some transitions use, and which of them each uses."""
-    used = torch.zeros(len(batch.rows), dtype=torch.bool, device=batch.rows.device)
-    row = batch.row[part]
-    used[row] = True
-    number = used.cumsum(0) - 1
-    return batch.rows[used], number[row]

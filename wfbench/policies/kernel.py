@@ -92,39 +92,49 @@ def _layer(weights: Any, biases: Any, inputs: Any, active: Any, sums: Any) -> No
             sums[j] += x * weights[i, j]
 
 
+_LARGEST = np.float32(87.0)
+"""The power of e that is taken for infinite."""
+_SMALLEST = np.float32(-69.0)
+"""The power of e that is taken for nothing: products with 1e-30 stay normal, and so fast."""
+_LOG2_E = np.float32(1.0 / math.log(2.0))
+_LN2_HIGH = np.float32(0.693359375)
+_LN2_LOW = np.float32(math.log(2.0) - 0.693359375)
+_HALF = np.float32(0.5)
+_TERM_3, _TERM_4, _TERM_5, _TERM_6, _TERM_7 = (
+    np.float32(1.0 / math.factorial(n)) for n in range(3, 8)
+)
+
+
 @_compiled
-def _exponentials(powers: Any, bits: Any, count: int) -> None:
-    """Replace the first `count` numbers by e to their power, to about 14 digits.
+def exponentials(powers: Any, bits: Any, count: int) -> None:
+    """Replace the first `count` numbers by e to their power, to about 7 digits; below 1e-30 by 0.
 
     Written so that the compiler turns every loop into vector code, which a call per number keeps it
     from: the whole part of the power of 2 becomes an exponent, a polynomial does the rest.
     """
+    one = np.float32(1.0)
     for j in range(count):
         power = powers[j]
         # Not min and max: a number that is none must stay so.
-        if power > 700.0:  # noqa: PLR1730 (see above)
-            power = 700.0
-        if power < -700.0:  # noqa: PLR1730 (see above)
-            power = -700.0
-        whole = math.floor(power * 1.4426950408889634 + 0.5)
+        if power > _LARGEST:  # noqa: PLR1730 (see above)
+            power = _LARGEST
+        if power < _SMALLEST:  # noqa: PLR1730 (see above)
+            power = _SMALLEST
+        whole = np.floor(power * _LOG2_E + _HALF)
         if not whole == whole:  # noqa: PLR0124, SIM201 (not a number, in a form that is vector code)
-            whole = 0.0
-        rest = power - whole * 0.6931471803691238 - whole * 1.9082149292705877e-10
-        series = 1.0 / 479001600.0
-        series = series * rest + 1.0 / 39916800.0
-        series = series * rest + 1.0 / 3628800.0
-        series = series * rest + 1.0 / 362880.0
-        series = series * rest + 1.0 / 40320.0
-        series = series * rest + 1.0 / 5040.0
-        series = series * rest + 1.0 / 720.0
-        series = series * rest + 1.0 / 120.0
-        series = series * rest + 1.0 / 24.0
-        series = series * rest + 1.0 / 6.0
-        series = series * rest + 0.5
-        series = series * rest + 1.0
-        powers[j] = series * rest + 1.0
-        bits[j] = (np.int64(np.int32(whole)) + 1023) << 52
-    scale = bits.view(np.float64)
+            whole = np.float32(0.0)
+        rest = power - whole * _LN2_HIGH - whole * _LN2_LOW
+        series = _TERM_7
+        series = series * rest + _TERM_6
+        series = series * rest + _TERM_5
+        series = series * rest + _TERM_4
+        series = series * rest + _TERM_3
+        series = series * rest + _HALF
+        series = series * rest + one
+        powers[j] = series * rest + one
+        exponent = (np.int32(whole) + np.int32(127)) << np.int32(23)
+        bits[j] = np.int32(0) if power == _SMALLEST else exponent
+    scale = bits.view(np.float32)
     for j in range(count):
         powers[j] *= scale[j]
 
@@ -132,11 +142,12 @@ def _exponentials(powers: Any, bits: Any, count: int) -> None:
 @_compiled
 def _tanh(values: Any, powers: Any, bits: Any) -> None:
     count = values.shape[0]
+    one, two = np.float32(1.0), np.float32(2.0)
     for j in range(count):
-        powers[j] = 2.0 * float(values[j])
-    _exponentials(powers, bits, count)
+        powers[j] = two * values[j]
+    exponentials(powers, bits, count)
     for j in range(count):
-        values[j] = 1.0 - 2.0 / (powers[j] + 1.0)
+        values[j] = one - two / (powers[j] + one)
 
 
 @_compiled
@@ -168,18 +179,18 @@ def _softmax(logits: Any, powers: Any, bits: Any, cdf: Any, log_probs: Any) -> b
     for a in range(1, n):
         top = max(top, logits[a])
     for a in range(n):
-        powers[a] = float(logits[a]) - float(top)
-    _exponentials(powers, bits, n)
+        powers[a] = logits[a] - top
+    exponentials(powers, bits, n)
     total = 0.0
     for a in range(n):
-        total += powers[a]
-        powers[a] = total
+        total += float(powers[a])
+        cdf[a] = total
     if not math.isfinite(total):
         return False
     log_total = math.log(total)
-    share = 1.0 / total
+    share = np.float32(1.0 / total)
     for a in range(n - 1):
-        cdf[a] = powers[a] * share
+        cdf[a] *= share
         log_probs[a] = float(logits[a]) - float(top) - log_total
     cdf[n - 1] = 1.0
     log_probs[n - 1] = float(logits[n - 1]) - float(top) - log_total
@@ -305,8 +316,8 @@ def work_space(
         np.empty(int(actor_sizes.sum()), dtype=np.float32),
         np.empty(int(critic_sizes.sum()), dtype=np.float32),
         np.empty(widest, dtype=np.int64),
-        np.empty(widest, dtype=np.float64),
-        np.empty(widest, dtype=np.int64),
+        np.empty(widest, dtype=np.float32),
+        np.empty(widest, dtype=np.int32),
     )
 
 
