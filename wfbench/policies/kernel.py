@@ -324,12 +324,13 @@ def work_space(
 class Table:
     """Entries for the distinct observations seen so far; doubles until `max_rows`."""
 
-    def __init__(self, row_bytes: int, num_actions: int, max_rows: int, first_rows: int) -> None:
+    def __init__(self, row_bytes: int, num_actions: int, max_rows: int, first_bytes: int) -> None:
         self.max_rows = max_rows
         self.used = np.zeros(1, dtype=np.int64)
         self._words = -(-row_bytes // 8)
         self._num_actions = num_actions
-        self._allocate(min(first_rows, max_rows))
+        first_rows = first_bytes // (8 * (self._words + num_actions))
+        self._allocate(min(max(first_rows, 1), max_rows))
 
     @property
     def capacity(self) -> int:

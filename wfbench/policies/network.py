@@ -18,7 +18,8 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Weights [inputs, outputs] and biases [outputs]."""
 
 DEFAULT_TABLE_ROWS = 1 << 15
-_FIRST_TABLE_ROWS = 256
+_FIRST_TABLE_BYTES = 1 << 24
+"""What a table begins with: memory that is not touched costs nothing, growing costs a copy."""
 _SHARPER = np.float32(1e6)
 """By this, differences of logits grow until the softmax has one action left."""
 
@@ -191,7 +192,7 @@ class NetworkPolicy:
             self._work_space = work_space(self._networks[1], self._networks[3])
             row_bytes = self.obs_size * rows.itemsize
             self._tables[kind] = Table(
-                row_bytes, self.num_actions, self.table_rows, _FIRST_TABLE_ROWS
+                row_bytes, self.num_actions, self.table_rows, _FIRST_TABLE_BYTES
             )
         return self._tables[kind]
 

@@ -92,13 +92,21 @@ def test_a_row_is_the_same_bits_in_any_batch_with_any_table(picks, seed):
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
 def test_the_table_grows_holds_each_distinct_row_once_and_changes_nothing(dtype):
-    policy = NetworkPolicy.initial(OBS, ACTIONS, 5)
+    size, distinct = 4096, 1500
+    policy = NetworkPolicy.initial(size, ACTIONS, 5, hidden=(8,))
     rng = np.random.default_rng(0)
-    obs = rng.integers(0, 200, (3000, OBS)).astype(dtype)
-    obs[1500:] = obs[:1500]
-    u = draws(3000)
-    assert same(policy.act(obs, u), untabled(policy).act(obs, u))
-    assert policy.distinct_rows == 1500
+    obs = rng.integers(0, 200, (2 * distinct, size), dtype=np.uint8).astype(dtype)
+    obs[distinct:] = obs[:distinct]
+    u = draws(2 * distinct)
+    first = policy.act(obs[:1], u[:1])
+    [table] = policy._tables.values()
+    if dtype == np.float32:
+        assert table.capacity < distinct
+    acts = policy.act(obs, u)
+    assert same(acts, untabled(policy).act(obs, u))
+    assert same(first, [column[:1] for column in acts])
+    assert policy.distinct_rows == distinct
+    assert table.capacity >= distinct
 
 
 def test_a_full_table_goes_on_without_storing():
