@@ -22,7 +22,7 @@ from wfbench.bench.runner import run_session
 from wfbench.bench.statistics import ratio_estimate
 from wfbench.bench.summary import CaseSummary, equal_work, summarise
 from wfbench.bench.trial import DEADLINES
-from wfbench.contract import Acts, EnvRef
+from wfbench.contract import EnvRef
 from wfbench.plugins import PluginSettings, load_plugins
 from wfbench.policies import NetworkPolicy, RandomPolicy
 from wfbench.seeding import make_plan
@@ -132,57 +132,11 @@ def test_what_the_documented_speed_up_is_made_of(benchmark: Any) -> None:
     assert payload >= 1.3
 
 
-class TorchOnEveryRow:
-    """The same networks as a `NetworkPolicy`, evaluated by torch for every row of every step.
-
-    As training code does it: a `Categorical` that is sampled and asked for the log-probability.
-    With `tuned`, by the inverse of the distribution at our draws, which is faster and gives the
-    same actions as ours.
-    """
-
-    def __init__(self, policy: NetworkPolicy, *, tuned: bool) -> None:
-        self.torch = pytest.importorskip("torch")
-        self.torch.set_num_threads(1)
-        self.version = 0
-        self.tuned = tuned
-        self.nets = [self._net(layers) for layers in (policy.actor, policy.critic)]
-
-    def _net(self, layers: Any) -> Any:
-        parts: list[Any] = []
-        for weights, biases in layers:
-            linear = self.torch.nn.Linear(*weights.shape)
-            linear.weight.data = self.torch.from_numpy(weights.T.copy())
-            linear.bias.data = self.torch.from_numpy(biases.copy())
-            parts += [linear, self.torch.nn.Tanh()]
-        return self.torch.nn.Sequential(*parts[:-1])
-
-    def act(self, obs: Any, draws: Any) -> Acts:
-        torch = self.torch
-        with torch.inference_mode():
-            rows = torch.from_numpy(obs).float()
-            choose = self._inverse if self.tuned else self._sampled
-            actions, log_probs = choose(self.nets[0](rows), draws)
-            values = self.nets[1](rows)[:, 0]
-        return Acts(actions.numpy(), log_probs.numpy(), values.numpy())
-
-    def _sampled(self, logits: Any, _draws: Any) -> tuple[Any, Any]:
-        chances = self.torch.distributions.Categorical(logits=logits)
-        actions = chances.sample()
-        return actions, chances.log_prob(actions)
-
-    def _inverse(self, logits: Any, draws: Any) -> tuple[Any, Any]:
-        torch = self.torch
-        log_probs = torch.log_softmax(logits, dim=1)
-        cdf = log_probs.exp().cumsum(dim=1)
-        wanted = torch.from_numpy(draws).float()[:, None] * cdf[:, -1:]
-        actions = torch.searchsorted(cdf, wanted, right=True).clamp_(max=cdf.shape[1] - 1)
-        return actions[:, 0], log_probs.gather(1, actions)[:, 0]
-
-
-def test_vector_is_10_times_the_loop_that_evaluates_torch_on_every_row(benchmark: Any) -> None:
-    pytest.importorskip("torch")
+def test_vector_is_10_times_the_loop_that_evaluates_torch_on_every_row(
+    benchmark: Any, torch_on_every_row: Callable[..., Any]
+) -> None:
     ours = NetworkPolicy.initial(52, 145, 0)
-    tuned, usual = (TorchOnEveryRow(ours, tuned=tuned) for tuned in (True, False))
+    tuned, usual = (torch_on_every_row(ours, tuned=tuned) for tuned in (True, False))
     plan = make_plan(CAGE2, N_ENVS, 3, deadlines=DEADLINES)
     with VectorCollector(1) as collector, VectorCollector(1) as other:
         collector.open(plan)
