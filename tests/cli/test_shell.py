@@ -133,6 +133,9 @@ from wfbench.contract import CommandSpec, CollectError, WorkerError, hookimpl
 def bug():
     raise ZeroDivisionError("a bug")
 
+def ended():
+    raise EOFError("no more bytes")
+
 def lost():
     raise WorkerError("gone", worker=3, traceback="the worker's own trace")
 
@@ -147,7 +150,7 @@ def answer():
 
 @hookimpl
 def wfbench_commands():
-    names = ("bug", "lost", "wait", "answer")
+    names = ("bug", "ended", "lost", "wait", "answer")
     return [CommandSpec(name=n, summary="x", app=f"{__name__}:{n}") for n in names]
 """
 
@@ -162,6 +165,12 @@ def test_a_bug_keeps_its_traceback_and_has_its_own_code(commands: str, wfbench: 
     done = wfbench("--plugins-dir", commands, "bug")
     assert done.returncode == 70
     assert "ZeroDivisionError: a bug" in done.stderr
+
+
+def test_a_file_that_ends_early_is_a_bug_and_no_interruption(commands: str, wfbench: Any) -> None:
+    done = wfbench("--plugins-dir", commands, "ended")
+    assert done.returncode == 70
+    assert "EOFError: no more bytes" in done.stderr
 
 
 def test_a_failed_trial_ends_with_3_and_shows_the_workers_trace_on_request(

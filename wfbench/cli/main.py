@@ -110,8 +110,8 @@ def _ended(args: list[str], state: Session) -> int:
         ctx = getattr(error, "ctx", None)
         hint = f" (see `{ctx.command_path} --help`)" if ctx is not None else ""
         return _end(args, f"{error.format_message()}{hint}", 2)
-    except (KeyboardInterrupt, typer.Abort):
-        return _end(args, "interrupted", INTERRUPTED)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        return _interrupted(args, error.__cause__)
     except BrokenPipeError:
         raise
     except Exception:  # noqa: BLE001 - a bug keeps its traceback, but has its own exit code
@@ -120,6 +120,13 @@ def _ended(args: list[str], state: Session) -> int:
     if result == INTERRUPTED:
         return _end(args, "interrupted", INTERRUPTED)
     return result if isinstance(result, int) else 0
+
+
+def _interrupted(args: list[str], cause: BaseException | None) -> int:
+    if isinstance(cause, EOFError):  # a bug, which click takes for the end of the input
+        traceback.print_exception(cause)
+        return BUG
+    return _end(args, "interrupted", INTERRUPTED)
 
 
 def _end(args: list[str], line: str, code: int) -> int:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,19 @@ from wfbench.contract import UsageError, WfbenchError
 
 TORN = ".*.tmp"
 """What a file that was never finished looks like."""
+
+_DAMAGED = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    MemoryError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What numpy and zipfile raise for bytes that are no arrays."""
 
 
 class StorageError(WfbenchError):
@@ -97,13 +111,15 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], meta: Mapping[s
 def read_arrays(path: Path, schema: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The arrays and `meta` of a file that `write_arrays` wrote. Never runs code from the file."""
     try:
-        with np.load(path, allow_pickle=False) as loaded:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as loaded:
             arrays = {name: loaded[name] for name in loaded.files}
         meta = json.loads(bytes(arrays.pop("meta")))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{path} is not a file of plain arrays from wfbench: {error}") from error
+    except _DAMAGED as error:
+        raise UsageError(
+            f"{path} is damaged, or not a file of plain arrays from wfbench; put back a copy"
+        ) from error
     found = meta.get("schema") if isinstance(meta, dict) else None
     if found != f"wfbench/{schema}":
         raise UsageError(f"{path} has schema {found!r}, not 'wfbench/{schema}'")

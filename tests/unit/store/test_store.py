@@ -107,6 +107,17 @@ class TestFiles:
                 read_arrays(path, "x/1")
         assert not marker.exists()
 
+    def test_damaged_arrays_are_told_in_one_line(self, tmp_path: Path) -> None:
+        path = tmp_path / "f.npz"
+        write_arrays(path, {"a": np.arange(5.0)}, {"schema": "wfbench/x/1"})
+        whole = path.read_bytes()
+        huge = whole.replace(b"'shape': (5,), ", b"'shape': (5" + b"0" * 13 + b",), ")
+        encrypted = whole.replace(b"PK\x01\x02", b"PK\x01\x02" + b"\xff" * 4, 1)
+        for broken in (b"", b"junk", whole[:60], whole[: len(whole) // 2], huge, encrypted):
+            path.write_bytes(broken)
+            with pytest.raises(UsageError, match=r"f\.npz is damaged, or not a file of plain"):
+                read_arrays(path, "x/1")
+
 
 class TestEventLog:
     def _written(self, path: Path, *events: dict[str, Any]) -> None:
