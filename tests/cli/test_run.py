@@ -163,6 +163,25 @@ def test_a_resumed_run_keeps_its_settings(tiny: Run) -> None:
     assert named.returncode == 2
 
 
+def test_a_complete_run_is_summed_up_again_as_it_was(tiny: Run) -> None:
+    [old], [new] = (
+        json.loads(tiny("--searcher", "gp-ucb", *flags, "--json").stdout)["runs"]
+        for flags in (("--name", "r"), ("--resume", "r"))
+    )
+    assert old["belief"]
+    assert (new["belief"], new["orders"]) == (old["belief"], old["orders"])
+
+
+def test_what_resuming_cannot_mend_is_not_told_to_be_resumed(tiny: Run, tmp_path: Path) -> None:
+    assert tiny("--name", "r", "--quiet").returncode == 0
+    [*_, last] = sorted((tmp_path / "r" / "checkpoints").iterdir())
+    last.write_bytes(b"")
+    done = tiny("--resume", "r")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"wfbench: {last} is damaged")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_every_combination_runs_with_the_same_seeds(
     tiny: Run, wfbench: Run, small_plugins: dict[str, str], tmp_path: Path
 ) -> None:

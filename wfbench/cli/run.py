@@ -121,6 +121,7 @@ def _resumable(searches: Sequence[Any], view: Any) -> Iterator[None]:
         yield
     except BaseException as error:
         view.stopped(type(error).__name__ if not str(error) else str(error))
-        path = searches[0].store.path if len(searches) == 1 else searches[0].store.path.parent
-        sys.stderr.write(f"wfbench: go on with: wfbench run --resume {path}\n")
+        if not isinstance(error, UsageError):  # which would come again
+            path = searches[0].store.path if len(searches) == 1 else searches[0].store.path.parent
+            sys.stderr.write(f"wfbench: go on with: wfbench run --resume {path}\n")
         raise

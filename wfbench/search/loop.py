@@ -296,6 +296,8 @@ class Search:
         results = [WorkflowResult.from_values(event) for event in done]
         if self.ended or not done:
             self.finished = results
+            if done:
+                self._restore_searcher(done[-1]["workflow"])
         else:
             self._take_up_batch(results, events)
         last = events[-1]
@@ -318,9 +320,7 @@ class Search:
         known = len(results) if whole else first
         self.finished = results[:known]
         if known:
-            last = self.store.load_checkpoint(known - 1)
-            with self._calling_searcher():
-                self.searcher.load(last.searcher)
+            self._restore_searcher(known - 1)
             ends = [event for event in events if event["event"] == "workflow-finished"]
             self._ledger.steps = int(ends[known - 1]["ledger"])
         if whole:
@@ -337,6 +337,12 @@ class Search:
                 self.searcher.tell(result.order, result.outcome())
         self.finished = results
         self._left_over = tasks[len(results) - first :]
+
+    def _restore_searcher(self, workflow: int) -> None:
+        """Let the searcher know what it knew after a workflow."""
+        stored = self.store.load_checkpoint(workflow)
+        with self._calling_searcher():
+            self.searcher.load(stored.searcher)
 
     def _spent(self) -> str | None:
         """Why no further workflow is begun; None: there is budget for one."""
