@@ -134,6 +134,14 @@ def test_smoke_finds_a_baseline_that_no_longer_fits(folder: Path) -> None:
     assert "there is no collector 'gone'" in done.stderr
 
 
+def test_a_comment_that_cannot_be_written_is_told_before_anything_is_measured(folder: Path) -> None:
+    done = run_wfbench(folder, "check", "--md", "nowhere/comment.md")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "wfbench: --md nowhere/comment.md: there is no such directory; make it first\n"
+    )
+
+
 def test_smoke_takes_no_other_option(tmp_path: Path) -> None:
     done = run_wfbench(tmp_path, "check", "--smoke", "--rounds", "3")
     assert done.returncode == 2
@@ -147,6 +155,11 @@ class TestBaseline:
         shown = run_wfbench(folder, "baseline", "show", "two")
         assert "made by: wfbench bench --env synthetic" in shown.stdout
         assert "x sequential" in shown.stdout
+        (folder / "results" / "baselines" / "torn.json").write_text("{")
+        beside = run_wfbench(folder, "baseline", "list")
+        assert "two" in beside.stdout
+        assert "torn.json is not JSON" in beside.stderr
+        (folder / "results" / "baselines" / "torn.json").unlink()
         assert run_wfbench(folder, "baseline", "rm", "two").returncode == 0
         assert "there is no baseline" in run_wfbench(folder, "baseline", "list").stdout
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from wfbench.store.files import read_json, write_json, writing
 from wfbench.store.places import checked_name
 
 from . import learning_baseline
-from .baseline import SCHEMA, Baseline
+from .baseline import SCHEMA, Baseline, Cell
 from .learning_baseline import LearningBaseline
 
 DEFAULT = Path("results") / "baselines"
@@ -60,13 +61,24 @@ def read_baseline(path: Path) -> Baseline:
     """The baseline in a file; one of another schema cannot be compared with."""
     try:
         values = read_json(path, SCHEMA)
+        del values["schema"]
+        baseline = decode(Baseline, values, str(path))
     except UsageError as error:
         raise NotComparableError(f"{error}; save the baseline again") from error
-    del values["schema"]
-    baseline = decode(Baseline, values, str(path))
     if not baseline.cells or any(len(c.log_ratios) != len(c.rates) for c in baseline.cells):
         raise NotComparableError(f"{path} has cells without rounds; save the baseline again")
+    if not all(map(_sound, baseline.cells)):
+        raise NotComparableError(
+            f"{path} has figures that cannot be measured (NaN, or not above 0); save the baseline "
+            "again"
+        )
     return baseline
+
+
+def _sound(cell: Cell) -> bool:
+    return all(map(math.isfinite, cell.log_ratios)) and all(
+        math.isfinite(value) and value > 0 for value in (*cell.rates, cell.cpu_us)
+    )
 
 
 def find_baseline(folder: Path, wanted: str | None) -> Path:

@@ -33,6 +33,7 @@ class CellVerdict:
     then: Estimate
     """Times the reference when the baseline was made."""
     now: Estimate | None
+    """Times the reference by the latest measurement, as are the rate and the CPU time of now."""
     first: Judgement | None
     again: Judgement | None
     """The second measurement, of a cell that looked slower at first."""
@@ -94,8 +95,9 @@ def run_check(
     sessions = [first]
     confirmed: dict[int, Judgement] = {}
     if flagged:
-        again, confirmed = _confirm(baseline, cases, settings, threshold, measure, flagged)
+        again, latest, confirmed = _confirm(baseline, cases, settings, threshold, measure, flagged)
         sessions.append(again)
+        now = tuple(latest.get(i, cell) for i, cell in enumerate(now))
     return Check(
         baseline=baseline.name,
         reference=baseline.reference,
@@ -116,16 +118,18 @@ def _confirm(
     threshold: Threshold,
     measure: Measure,
     flagged: Sequence[int],
-) -> tuple[Session, dict[int, Judgement]]:
-    """Measure flagged cells and what they are compared with again."""
+) -> tuple[Session, dict[int, Cell], dict[int, Judgement]]:
+    """Measure flagged cells and what they are compared with again; what it came to for those."""
     needed = [i for i in range(len(cases)) if _is_needed(baseline, i, flagged)]
     again = measure(
         [cases[i] for i in needed], replace(settings, seed=settings.seed + CONFIRMING), "again"
     )
     part = replace(baseline, cells=tuple(baseline.cells[i] for i in needed))
     only = [needed.index(i) for i in flagged]
-    judged = judge_cells(part, cells_of(again, baseline.reference), threshold, only)
-    return again, {needed[i]: one for i, one in judged.items()}
+    cells = cells_of(again, baseline.reference)
+    judged = judge_cells(part, cells, threshold, only)
+    latest = {needed[i]: cells[i] for i in judged}
+    return again, latest, {needed[i]: one for i, one in judged.items()}
 
 
 def _is_needed(baseline: Baseline, index: int, flagged: Sequence[int]) -> bool:

@@ -14,8 +14,8 @@ from wfbench.bench.comparison_search import Margins
 from wfbench.bench.learning_baseline import LearningBaseline, make_learning_baseline
 from wfbench.bench.learning_runs import load_learning_runs
 from wfbench.bench.saved import load_machine, load_plan, load_session
-from wfbench.cli.session import JsonFlag, wants_json
-from wfbench.contract import UsageError
+from wfbench.cli.session import JsonFlag, session, wants_json
+from wfbench.contract import UsageError, WfbenchError
 from wfbench.report.baseline import baseline_summary, show_baseline, show_baselines
 from wfbench.report.console import console, print_json
 from wfbench.store.files import writing
@@ -131,7 +131,12 @@ def list_(
     json: JsonFlag = False,
 ) -> None:
     """Every baseline, and what it covers."""
-    found = [read_any(baselines / f"{name}.json") for name in names(baselines)]
+    found = []
+    for name in names(baselines):
+        try:
+            found.append(read_any(baselines / f"{name}.json"))
+        except WfbenchError as error:
+            session(ctx).warnings.append(str(error))
     if wants_json(ctx, flag=json):
         print_json("baseline-list/1", {"baselines": [baseline_summary(one) for one in found]})
     else:

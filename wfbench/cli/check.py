@@ -93,6 +93,8 @@ def check(
     """
     host = session(ctx).host()
     as_json = wants_json(ctx, flag=json)
+    if md is not None and not md.parent.is_dir():
+        raise UsageError(f"--md {md}: there is no such directory; make it first")
     folder = out or Path("results") / "checks" / new_name(datetime.now().astimezone())
     if smoke:
         if any(given is not None for given in (baseline, run, rounds, minimum_effect, md, out)):

@@ -117,6 +117,16 @@ def test_what_is_not_confirmed_does_not_fail() -> None:
     assert found.exit_code(inconclusive_fails=True) == 4
 
 
+def test_what_is_shown_of_a_cell_is_all_of_one_measurement() -> None:
+    found = checked(2, {"shm": 0.5}, again={})
+    for cell in found.cells[1:]:
+        judged = cell.again or cell.first
+        assert judged is not None
+        assert judged.change is not None
+        assert cell.now is not None
+        assert cell.now.value == pytest.approx(cell.then.value * judged.change.value)
+
+
 def test_only_what_is_flagged_is_measured_again() -> None:
     first, again = checked(3, {"shm": 0.5}).sessions
     assert [one.label for one in first.cases] == list(LABELS)
@@ -261,6 +271,7 @@ class TestBaselines:
         [
             ({"schema": "wfbench/baseline/9"}, "schema 'wfbench/baseline/9'.*save the baseline"),
             ({"cells": []}, "cells without rounds"),
+            ({"cells": 3}, "cells is 3.*save the baseline"),
         ],
     )
     def test_a_file_of_another_kind_is_not_comparable(
@@ -269,6 +280,21 @@ class TestBaselines:
         path = write_baseline(tmp_path, remembered(simulated(CASES, SETTINGS, 0)), replace=False)
         path.write_text(json.dumps(json.loads(path.read_text()) | changed))
         with pytest.raises(NotComparableError, match=message):
+            read_baseline(path)
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [("log_ratios", math.nan), ("rates", math.inf), ("rates", 0.0), ("cpu_us", 0.0)],
+    )
+    def test_figures_that_nobody_can_have_measured_are_refused(
+        self, tmp_path: Path, field: str, value: float
+    ) -> None:
+        path = write_baseline(tmp_path, remembered(simulated(CASES, SETTINGS, 0)), replace=False)
+        values = json.loads(path.read_text())
+        cell = values["cells"][1]
+        cell[field] = value if field == "cpu_us" else [value, *cell[field][1:]]
+        path.write_text(json.dumps(values))
+        with pytest.raises(NotComparableError, match=r"figures that cannot be measured"):
             read_baseline(path)
 
 
