@@ -241,6 +241,9 @@ def test_new_writes_a_package_and_says_what_to_do_next(wfbench: Any, tmp_path: P
     answer = json.loads(wfbench("plugins", "new", "env", "small", *into).stdout)
     assert answer["path"] == str(elsewhere / "wfbench-small")
     assert (elsewhere / "wfbench-small" / "pyproject.toml").is_file()
+    refused = wfbench("plugins", "new", "env", "small", "--into", "/proc")
+    assert refused.returncode == 3
+    assert refused.stderr.startswith("wfbench: cannot write /proc/wfbench-small: ")
 
 
 def test_freeze_gives_requirements_of_others_only(wfbench: Any, env: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ from string import Template
 from wfbench import __version__
 from wfbench.contract import UsageError
 from wfbench.descriptors import valid_name
+from wfbench.store.files import writing
 
 KINDS = {
     "collector": "Environments of one process, the policy asked once for all",
@@ -55,7 +56,10 @@ def create_plugin(kind: str, name: str, parent: Path) -> Path:
         "wfbench_version": __version__,
     }
     words["next_step"] = Template(_NEXT_STEPS[kind]).substitute(words)
-    with tempfile.TemporaryDirectory(dir=parent, prefix=f".{target.name}-") as scratch:
+    with (
+        writing(target),
+        tempfile.TemporaryDirectory(dir=parent, prefix=f".{target.name}-") as scratch,
+    ):
         draft = Path(scratch) / target.name
         for path, text in _contents(kind, package).items():
             file = draft / path
