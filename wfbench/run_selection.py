@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wfbench.config import SETTINGS
-from wfbench.contract import UsageError
+from wfbench.contract import TrainerSpec, UsageError
 from wfbench.layers import Effective
 from wfbench.options import declared_options
 from wfbench.plugins import PluginHost
@@ -25,6 +25,7 @@ def select_run(host: PluginHost, effective: Effective) -> dict[str, tuple[Choice
             shared.setdefault(setting.role, {})[name] = value
     chosen = select(host, wanted, effective.options, shared)
     _refuse_unread(effective, chosen)
+    _refuse_cadence(effective, chosen["trainer"])
     for env in chosen["env"]:
         for collector in chosen["collector"]:
             reason = mismatch(collector, env)
@@ -45,3 +46,15 @@ def _refuse_unread(effective: Effective, chosen: dict[str, tuple[Choice, ...]]) 
             raise UsageError(
                 f"{setting.key} is set ({source}), but {setting.role} {names} does not read it"
             )
+
+
+def _refuse_cadence(effective: Effective, trainers: tuple[Choice, ...]) -> None:
+    """How often to update cannot be said to trainers that all decide it themselves."""
+    source = effective.sources.get("update_every", "preset ")
+    specs = [choice.spec for choice in trainers]
+    fixed = [spec.name for spec in specs if isinstance(spec, TrainerSpec) and spec.cadence.steps]
+    if not source.startswith("preset ") and len(fixed) == len(specs):
+        raise UsageError(
+            f"update_every is set ({source}), but trainer {', '.join(fixed)} has its own; "
+            "leave it out, or choose another trainer"
+        )

@@ -118,6 +118,14 @@ def test_a_setting_that_nobody_reads_is_a_usage_error(
     assert message in line
 
 
+def test_trainers_with_a_cadence_of_their_own_cannot_be_given_another(wfbench: Any) -> None:
+    given = ("config", "--check", "--trainer", "ppo-episode", "--update-every", "50")
+    done = wfbench(*given)
+    assert done.returncode == 2
+    assert "update_every is set (command line), but trainer ppo-episode has its own" in done.stderr
+    assert wfbench(*given, "--trainer", "ppo").returncode == 0
+
+
 def test_a_preset_may_set_what_a_plugin_does_not_read(
     wfbench: Any, plugins: tuple[str, str]
 ) -> None:
