@@ -143,9 +143,10 @@ def test_a_comment_that_cannot_be_written_is_told_before_anything_is_measured(fo
 
 
 def test_smoke_takes_no_other_option(tmp_path: Path) -> None:
-    done = run_wfbench(tmp_path, "check", "--smoke", "--rounds", "3")
-    assert done.returncode == 2
-    assert "--smoke judges no speed" in done.stderr
+    for other in (("--rounds", "3"), ("--inconclusive", "fail")):
+        done = run_wfbench(tmp_path, "check", "--smoke", *other)
+        assert done.returncode == 2
+        assert "--smoke judges no speed" in done.stderr
 
 
 class TestBaseline:

@@ -97,7 +97,8 @@ def check(
         raise UsageError(f"--md {md}: there is no such directory; make it first")
     folder = out or Path("results") / "checks" / new_name(datetime.now().astimezone())
     if smoke:
-        if any(given is not None for given in (baseline, run, rounds, minimum_effect, md, out)):
+        given = (baseline, run, rounds, minimum_effect, md, out)
+        if any(one is not None for one in given) or inconclusive != "ok":
             raise UsageError("--smoke judges no speed; leave the other options out")
         code = _smoke(host, baselines, as_json=as_json)
     else:
