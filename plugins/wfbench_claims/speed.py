@@ -128,7 +128,7 @@ def measure_episode(lab: Lab) -> Finding:
 def _decompositions(lab: Lab) -> list[Decomposition]:
     if lab.quick:
         return [decompose(lab, 25, rounds=2, steps=2, seconds=0.3)]
-    return [decompose(lab, n, rounds=4, steps=3, seconds=2.0) for n in (25, 100, 200)]
+    return [decompose(lab, n, rounds=4, steps=3, seconds=1.0) for n in (25, 100, 200)]
 
 
 def _scaled(n_envs: int) -> tuple[str, ...]:
