@@ -49,7 +49,7 @@ def folder(measured: Path, tmp_path: Path) -> Path:
 
 def test_a_collector_slowed_down_by_30_percent_fails_the_check_by_name(folder: Path) -> None:
     (folder / "slow.txt").write_text("1.3")
-    done = run_wfbench(folder, "check", "--out", "found", "--md", "comment.md")
+    done = run_wfbench(folder, "check", "--busy", "judge", "--out", "found", "--md", "comment.md")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "REGRESSED: shm:workers=2 got slower" in done.stdout
     verdict = json.loads((folder / "found" / "verdict.json").read_text())
@@ -143,7 +143,7 @@ def test_a_comment_that_cannot_be_written_is_told_before_anything_is_measured(fo
 
 
 def test_smoke_takes_no_other_option(tmp_path: Path) -> None:
-    for other in (("--rounds", "3"), ("--inconclusive", "fail")):
+    for other in (("--rounds", "3"), ("--inconclusive", "fail"), ("--busy", "judge")):
         done = run_wfbench(tmp_path, "check", "--smoke", *other)
         assert done.returncode == 2
         assert "--smoke judges no speed" in done.stderr

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from .baseline import Baseline, Cell, cells_of
+from .baseline import Baseline, Cell, busiest, cells_of
 from .gate import Judgement, Threshold, judge_cells
 from .model import Case, Session, Settings
 from .statistics import Estimate, mean_estimate
@@ -103,7 +103,11 @@ def run_check(
         reference=baseline.reference,
         threshold=threshold,
         cells=tuple(
-            _verdict(baseline, i, now[i], judged.get(i), confirmed.get(i), sessions)
+            _unless_busy(
+                _verdict(baseline, i, now[i], judged.get(i), confirmed.get(i), sessions),
+                threshold,
+                sessions[-1],
+            )
             for i in range(len(cases))
         ),
         unequal=tuple(w for s in sessions for w in equal_work(s) if not w.equal),
@@ -172,6 +176,17 @@ def _verdict(
         cpu_change=now.cpu_us / then.cpu_us if now.rates else None,
         failures=failures,
     )
+
+
+def _unless_busy(cell: CellVerdict, threshold: Threshold, last: Session) -> CellVerdict:
+    """A slow-down counts only if it was confirmed while hardly anybody else was computing."""
+    others = busiest(last) or 0.0
+    if cell.verdict is not Verdict.REGRESSED or threshold.quiet is None:
+        return cell
+    if others <= threshold.quiet:
+        return cell
+    why = f"{cell.why}, but other programs used {others:.1f} cores meanwhile"
+    return replace(cell, verdict=Verdict.INCONCLUSIVE, why=why)
 
 
 def _conclusion(

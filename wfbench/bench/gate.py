@@ -21,6 +21,8 @@ DEFAULT_EFFECT = 0.10
 """The least change that counts on a machine whose noise nobody has measured."""
 FOREIGN_EFFECT = 0.20
 """The least that counts where the baseline was made on another machine: ratios carry, not quite."""
+QUIET = 0.5
+"""Cores that other programs may use before a slow-down may be theirs."""
 _JURY = 3
 """So many others must be there for their median to say that the reference itself has changed."""
 
@@ -31,6 +33,8 @@ class Threshold:
 
     minimum_effect: float = DEFAULT_EFFECT
     alpha: float = ALPHA
+    quiet: float | None = None
+    """A slow-down that was confirmed while others used more cores is inconclusive; None: is one."""
 
     def verdict(self, change: Estimate, p: float, smallest: float) -> Verdict:
         """The verdict on a change."""

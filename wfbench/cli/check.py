@@ -17,6 +17,7 @@ from wfbench.bench.baseline_files import find_baseline, read_any
 from wfbench.bench.calibration import DEFAULT as CALIBRATION
 from wfbench.bench.calibration import read_calibration
 from wfbench.bench.checking import TRIAL_FAILED, Check, run_check
+from wfbench.bench.gate import QUIET
 from wfbench.bench.learning_baseline import LearningBaseline
 from wfbench.bench.model import Case, Session, Settings
 from wfbench.bench.smoke_check import smoke_check
@@ -68,6 +69,10 @@ def check(
     inconclusive: Annotated[
         Literal["ok", "fail"], typer.Option(help="How to end where nothing can be said.")
     ] = "ok",
+    busy: Annotated[
+        Literal["inconclusive", "judge"],
+        typer.Option(help="What a slow-down is while other programs use half a core or more."),
+    ] = "inconclusive",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -98,15 +103,17 @@ def check(
     folder = out or Path("results") / "checks" / new_name(datetime.now().astimezone())
     if smoke:
         given = (baseline, run, rounds, minimum_effect, md, out)
-        if any(one is not None for one in given) or inconclusive != "ok":
+        if any(one is not None for one in given) or (inconclusive, busy) != ("ok", "inconclusive"):
             raise UsageError("--smoke judges no speed; leave the other options out")
         code = _smoke(host, baselines, as_json=as_json)
     else:
         path = find_baseline(baselines, baseline)
         found = read_any(path)
         if isinstance(found, LearningBaseline):
-            if (rounds, minimum_effect) != (None, None):
-                raise UsageError("--rounds and --minimum-effect belong to baselines of speed")
+            if (rounds, minimum_effect, busy) != (None, None, "inconclusive"):
+                raise UsageError(
+                    "--rounds, --minimum-effect and --busy belong to baselines of speed"
+                )
             code = check_learning(
                 found,
                 [find_run(RUNS, name) for name in run or ()],
@@ -124,6 +131,7 @@ def check(
                 folder,
                 rounds=rounds,
                 minimum_effect=minimum_effect,
+                quiet=QUIET if busy == "inconclusive" else None,
                 fails=inconclusive == "fail",
                 md=md,
                 as_json=as_json,
@@ -140,6 +148,7 @@ def _check(
     *,
     rounds: int | None,
     minimum_effect: float | None,
+    quiet: float | None,
     fails: bool,
     md: Path | None,
     as_json: bool,
@@ -156,7 +165,7 @@ def _check(
     def measure(chosen: Sequence[Case], how: Settings, _: str) -> Session:
         return measured(chosen, how, folder / "runs").session
 
-    found = run_check(baseline, cases, settings, threshold, measure)
+    found = run_check(baseline, cases, settings, replace(threshold, quiet=quiet), measure)
     notes += busy_notes(baseline, found.sessions)
     code = found.exit_code(inconclusive_fails=fails)
     data = check_data(found, notes, exit_code=code, baseline_file=str(path), machine=machine)

@@ -176,6 +176,28 @@ def test_a_failing_sample_counts_before_everything_else() -> None:
     assert "shm" in headline(found)
 
 
+def busy(session: Session) -> Session:
+    """The same, while others kept a whole core busy."""
+    spoilt = [
+        replace(s, measurement=replace(s.measurement, foreign_cpu=s.measurement.wall))
+        for s in session.samples
+        if s.measurement is not None
+    ]
+    return replace(session, samples=tuple(spoilt))
+
+
+def test_a_slow_down_on_a_busy_machine_is_inconclusive_unless_it_is_to_be_judged() -> None:
+    slower = {"shm": 0.5}
+    judged = checked(2, slower, spoil=busy)
+    assert [cell.label for cell in judged.with_verdict(Verdict.REGRESSED)] == ["shm"]
+    careful = checked(2, slower, threshold=Threshold(quiet=0.5), spoil=busy)
+    assert careful.cells[2].verdict is Verdict.INCONCLUSIVE
+    assert careful.cells[2].why.endswith("but other programs used 1.0 cores meanwhile")
+    assert careful.exit_code(inconclusive_fails=False) == 0
+    quiet = checked(2, slower, threshold=Threshold(quiet=0.5))
+    assert [cell.label for cell in quiet.with_verdict(Verdict.REGRESSED)] == ["shm"]
+
+
 def unequal(session: Session) -> Session:
     spoilt = [
         replace(s, measurement=replace(s.measurement, transition_hash="x")) if s.case == 1 else s
