@@ -20,8 +20,8 @@ from .comparison_work import (
 )
 from .model import Measurement, Session
 from .statistics import (
-    mean_estimate,
     outliers,
+    rate_estimate,
     unpaired_permutation_test,
     unpaired_ratio_estimate,
 )
@@ -158,8 +158,8 @@ def _cell(old: Side, new: Side, key: Key, metric: str, reference: str | None) ->
     far = sum(len(outliers(one)) for one in values)
     return replace(
         cell,
-        old=mean_estimate(values[0]),
-        new=mean_estimate(values[1]),
+        old=rate_estimate(values[0]),
+        new=rate_estimate(values[1]),
         effect=unpaired_ratio_estimate(values[1], values[0]),
         test=unpaired_permutation_test(*([math.log(v) for v in one] for one in values[::-1])),
         reason=f"{far} far from the others, kept" if far else "",
@@ -210,7 +210,7 @@ def _reference_notes(
     for n_envs, label in references.items():
         sides = [_values(side.session, (label, n_envs), metric, None) for side in (old, new)]
         if all(sides):
-            first, second = (mean_estimate(values).value for values in sides)
+            first, second = (rate_estimate(values).value for values in sides)
             yield (
                 f"the reference itself, {label}, {n_envs} envs: {_shown(first)} -> "
                 f"{_shown(second)} {metric.unit}, which is not judged (--basis rate does)"

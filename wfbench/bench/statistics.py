@@ -48,6 +48,11 @@ def mean_estimate(values: Sequence[float]) -> Estimate:
     return _around(float(data.mean()), _deviations(data))
 
 
+def rate_estimate(values: Sequence[float]) -> Estimate:
+    """The geometric mean of rates or times, whose interval cannot reach below 0."""
+    return ratio_estimate(values, [1.0] * len(values))
+
+
 def ratio_estimate(values: Sequence[float], reference: Sequence[float]) -> Estimate:
     """How many times the reference, paired one by one: the geometric mean of the ratios."""
     return _as_ratio(mean_estimate(log_ratios(values, reference)))

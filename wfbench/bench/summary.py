@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .model import PHASES, Measurement, Sample, Session
-from .statistics import Estimate, mean_estimate, outliers, ratio_estimate
+from .statistics import Estimate, outliers, rate_estimate, ratio_estimate
 
 BUSY = 0.1
 """Cores that other processes keep busy from which a measurement is disturbed by them."""
@@ -156,7 +156,7 @@ def _figures(clean: Sequence[Sample]) -> Figures:
 
     wall = sum(measurement.wall for measurement in taken)
     return Figures(
-        rate=mean_estimate([sample.rate for sample in clean]),
+        rate=rate_estimate([sample.rate for sample in clean]),
         step_ms=mean(lambda m: 1e3 * m.wall / m.vector_steps),
         cpu_us=mean(lambda m: 1e6 * m.cpu / m.transitions),
         phases={name: sum(m.phases[name] for m in taken) / wall for name in PHASES},

@@ -75,14 +75,12 @@ def width_of(content: str) -> float:
 
 def shortened(content: str, limit: float) -> str:
     """As much of a text as fits."""
-    used, fits = 0.0, 1
-    for place, character in enumerate(content, start=1):
-        used += EM * _character(character)
-        if used > limit:
-            return content[:fits] + _ELLIPSIS
-        if used + EM * _character(_ELLIPSIS) <= limit:
-            fits = place
-    return content
+    if width_of(content) <= limit:
+        return content
+    fits = len(content) - 1
+    while fits > 1 and width_of(content[:fits] + _ELLIPSIS) > limit:
+        fits -= 1
+    return content[:fits] + _ELLIPSIS
 
 
 def _character(character: str) -> float:
