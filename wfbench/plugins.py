@@ -21,6 +21,19 @@ from wfbench.trial import cause_of, hook_manager, tried_out
 
 log = logging.getLogger(__name__)
 
+_ELSEWHERE = {
+    ("env", "cyborg"): "wfbench-cyborg",
+    ("env", "gymnasium"): "wfbench-gymnasium",
+    ("collector", "gym-sync"): "wfbench-gymnasium",
+    ("collector", "gym-async"): "wfbench-gymnasium",
+    ("collector", "sb3-dummy"): "wfbench-sb3",
+    ("collector", "sb3-subproc"): "wfbench-sb3",
+    ("collector", "ray"): "wfbench-ray",
+    ("trainer", "sb3-ppo"): "wfbench-sb3",
+    ("executor", "ray"): "wfbench-ray",
+}
+"""What the project offers in distributions of their own, by kind and name."""
+
 
 @dataclass(frozen=True)
 class PluginSettings:
@@ -126,6 +139,8 @@ class PluginHost:
             raise UsageError(f"plugin {name!r} is blocked; see `wfbench plugins list`")
         choices = ", ".join(sorted({offer.spec.name for offer in offers})) or "none is installed"
         hint = "; some plugins are broken, see `wfbench plugins list`" if self.broken else ""
+        if (kind, name) in _ELSEWHERE:
+            hint = f"; {name} comes with pip install ./plugins/{_ELSEWHERE[kind, name]}" + hint
         raise UsageError(f"there is no {kind} {name!r}; choose from: {choices}{hint}")
 
     def _refuse_duplicates(self, offers: list[Offer]) -> None:

@@ -218,6 +218,8 @@ class Supervisor:
         else:
             cause = f"exited with status {code} in the middle of its work"
         seed = None if env is None else found.task.seeds[env - found.task.first]
+        if env is None:
+            cause += f"; it had envs {found.task.envs[0]} to {found.task.envs[-1]} and was in none"
         return WorkerError(cause, worker=worker, env=env, seed=seed, exitcode=code)
 
     def close(self, timeout: float) -> None:

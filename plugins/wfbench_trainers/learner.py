@@ -12,7 +12,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from wfbench.contract import Arrays, Order, Rollout, TrainerSetup, UpdateStats, WfbenchError
+from wfbench.contract import (
+    Arrays,
+    Order,
+    Rollout,
+    TrainerSetup,
+    UpdateStats,
+    UsageError,
+    WfbenchError,
+)
 from wfbench.orders import order_code
 from wfbench.policies import NetworkPolicy
 
@@ -40,6 +48,7 @@ class Learner(ABC):
         self, setup: TrainerSetup, *, lr: float, threads: int, distinct: bool, hidden: int
     ) -> None:
         torch.set_num_threads(threads)
+        _refuse_unusable(setup.device)
         self.setup = setup
         self.num_actions = setup.env.num_actions
         self.distinct = distinct
@@ -163,6 +172,14 @@ class Learner(ABC):
 
     def _told(self) -> torch.Tensor:
         return torch.from_numpy(self.condition).to(self.setup.device)
+
+
+def _refuse_unusable(device: str) -> None:
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        cause = str(error).strip().splitlines()[0]
+        raise UsageError(f"--device {device} cannot be used: {cause}; use --device cpu") from error
 
 
 def _check_mismatch(mismatch: float) -> None:

@@ -129,7 +129,9 @@ def test_a_restart_is_left_out_of_the_means(wfbench: Any, tmp_path: Path) -> Non
     [summary] = answer["summaries"]
     assert summary["excluded"] == marked[0]["measurement"]["marks"]
     [clean] = [s["measurement"] for s in answer["samples"] if not s["measurement"]["marks"]]
-    assert summary["figures"]["rate"]["value"] == clean["transitions"] / clean["wall"]
+    assert summary["figures"]["rate"]["value"] == pytest.approx(
+        clean["transitions"] / clean["wall"]
+    )
 
 
 def test_a_collector_that_collects_something_else_is_found(
@@ -155,6 +157,7 @@ def test_an_env_without_a_batched_form_is_noted(wfbench: Any) -> None:
     [
         (("--collector", "no-such"), "there is no collector 'no-such'"),
         (("--env", "no-such"), "there is no env 'no-such'"),
+        (("--env", "cyborg"), "cyborg comes with pip install ./plugins/wfbench-cyborg"),
         (("--n-envs", "0"), "not a list of positive numbers"),
         (("--n-envs", "5,x"), "not a list of positive numbers"),
         (("--n-envs", "5,5"), "given twice"),

@@ -41,10 +41,15 @@ def fail(line: str) -> None:
 
 
 def plain_table(*columns: str) -> Table:
-    """A table without lines: it reads well in a terminal, a log and a diff."""
+    """A table without lines: it reads well in a terminal, a log and a diff.
+
+    Where it is narrow, the first column, which says what a row is about, gives way last.
+    """
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in columns:
+    first, *others = columns
+    table.add_column(first, no_wrap=True)
+    for column in others:
         table.add_column(column, overflow="fold")
     return table

@@ -197,7 +197,8 @@ def _show_orders(out: Console, search: Search) -> None:
 
 def _show_belief(out: Console, search: Search) -> None:
     belief = _belief(search)
-    if not belief:
+    # From one score alone a searcher cannot know how far scores lie apart.
+    if not belief or len(search.finished) < 2:
         return
     ranked = sorted(belief.items(), key=lambda item: item[1][0], reverse=True)[:5]
     told = ", ".join(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from wfbench.contract import UsageError
 from wfbench.policies.distinct import distinct_rows
 from wfbench_trainers.documented import DocumentedPpo
 from wfbench_trainers.learner import LearningError
@@ -307,3 +308,10 @@ def test_distinct_rows_are_those_numpy_finds(dtype, width):
     assert (rows[first][inverse] == rows).all()
     assert len(first) == len(np.unique(rows, axis=0))
     assert (np.sort(first) == first).all()
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_device_that_is_not_there_is_a_usage_error(ground, learner):
+    setup = dataclasses.replace(ground().setup, device="nonsense")
+    with pytest.raises(UsageError, match="--device nonsense cannot be used: .*; use --device cpu"):
+        learner(setup)
