@@ -313,5 +313,5 @@ def test_distinct_rows_are_those_numpy_finds(dtype, width):
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_device_that_is_not_there_is_a_usage_error(ground, learner):
     setup = dataclasses.replace(ground().setup, device="nonsense")
-    with pytest.raises(UsageError, match="--device nonsense cannot be used: .*; use --device cpu"):
+    with pytest.raises(UsageError, match=r"--device nonsense cannot be used: .*; use --device cpu"):
         learner(setup)
