@@ -155,6 +155,7 @@ def test_json_is_the_whole_report(report: Command) -> None:
         (["bench", "--as", "paper"], "there is no report format 'paper'; choose from: html, md"),
         (["bench", "--as", "html:x=1"], "format html has no options"),
         (["search", "--landscape", "gone.json"], "landscape gone.json"),
+        (["bench", "--landscape", "any.json"], "--landscape judges searches"),
     ],
 )
 def test_what_makes_no_sense_is_told_in_one_line(

@@ -137,6 +137,7 @@ def test_json_lines_are_the_events(tiny: Run, tmp_path: Path) -> None:
         (("--name", "../escape"), "cannot be the name of a run"),
         (("--resume", "nothing"), "there is no run 'nothing'"),
         (("--smoke", "--preset", "limited"), "--smoke is a preset of its own"),
+        (("--json-lines", "--quiet"), "choose one of --quiet, --json and --json-lines"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_written(

@@ -123,7 +123,10 @@ def _keeper(policy: str, out: Path) -> Keep:
     from wfbench.store.evaluations import save_evaluation
 
     given = Path(policy)
-    run = given.parent if given.is_file() else find_run(out, policy)
+    try:
+        run = given.parent if given.is_file() else find_run(out, policy)
+    except UsageError:
+        run = given
     if not (run / "config.json").exists():
         raise UsageError(f"--save keeps the result with a run, but {policy} is not of one")
     command = shlex.join(["wfbench", *sys.argv[1:]])

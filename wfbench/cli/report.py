@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wfbench.report.document import Report
     from wfbench.report.formats.choosing import Format
 
+_SEARCHED = ("search", "matrix")
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 STANDARD_OUTPUT = "-"
@@ -82,6 +83,8 @@ def report(
         raise UsageError("--to needs a format: --html, --md, --csv, --junit or --as NAME")
     form = find_format(host, chosen[0]) if chosen else None
     found = Sources(out, host, landscape).report(results)
+    if landscape is not None and not any(one.kind in _SEARCHED for one in found.sections):
+        raise UsageError("--landscape judges searches, and none is reported; leave it out")
     if form is not None:
         _write(found, form, _target(form, to, results, out), as_json=wants_json(ctx, flag=json))
     elif wants_json(ctx, flag=json):

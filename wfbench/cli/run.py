@@ -59,6 +59,8 @@ def run(
     as_json = wants_json(ctx, flag=json)
     if resume is not None and (name is not None or smoke):
         raise UsageError("--resume goes on with a run as it is; leave --name and --smoke out")
+    if json_lines and (quiet or json):
+        raise UsageError("choose one of --quiet, --json and --json-lines")
     view = chosen_view(host, quiet=quiet or as_json, json_lines=json_lines)
     if resume is None:
         executor, searches = _new(host, effective, out, name, view.observers, smoke=smoke)

@@ -65,9 +65,9 @@ def _throughput(summaries: Sequence[CaseSummary], command: str) -> Exhibit:
     return Exhibit(
         title="How fast is each collector?",
         reading=(
-            "Transitions per second, mean of the samples; whiskers are 95 % intervals. Start-up "
-            "and warm-up are not part of it. “Times first” in the table is paired round by round "
-            "with the first collector on as many environments."
+            "Transitions per second, geometric mean of the samples; whiskers are 95 % intervals. "
+            "Start-up and warm-up are not part of it. “Times first” in the table is paired round "
+            "by round with the first collector on as many environments."
         ),
         table=table(columns, rows),
         command=command,
