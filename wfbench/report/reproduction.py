@@ -77,13 +77,13 @@ def about(found: Reproduction) -> str:
 
 
 def busy(found: Reproduction) -> str | None:
-    """A warning if others used the machine when the measuring began."""
+    """A warning if much had been going on when the measuring began."""
     load, cores = found.machine["load"][0], found.machine["usable_cores"]
     if load <= _QUIET * cores:
         return None
     return (
-        f"The machine was busy when this began (load {load:.1f} on {cores} cores): times are "
-        "longer and ratios less certain than on a quiet one."
+        f"The minute before this began had a load of {load:.1f} on {cores} cores: if whatever it "
+        "was went on, times are longer and ratios less certain than on a quiet machine."
     )
 
 
