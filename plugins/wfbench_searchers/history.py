@@ -14,13 +14,18 @@ from wfbench.orders import all_orders, check_order, order_index
 
 
 class History:
-    """Scores by order, in the order they came; a failure has no score."""
+    """Scores by order, in the order they came; a failure has no score.
+
+    What is searched for is an order that can be followed. So one that was not, however well its
+    policy did, counts no more than the worst of those that were.
+    """
 
     def __init__(self, num_units: int) -> None:
         self.orders = all_orders(num_units)
         self._num_units = num_units
         self.indices: list[int] = []
         self.scores: list[float] = []
+        self.compliant: list[bool] = []
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -30,14 +35,19 @@ class History:
         self.indices.append(order_index(check_order(order, self._num_units)))
         finite = math.isfinite(outcome.score)
         self.scores.append(float(outcome.score) if finite else math.nan)
+        self.compliant.append(bool(outcome.compliant))
 
     def filled(self) -> NDArray[np.float64]:
-        """The scores, with a failure one standard deviation (or a point) below the worst seen."""
-        scores = np.array(self.scores)
-        known = scores[np.isfinite(scores)]
+        """What each counts: a failure one standard deviation (or a point) below the worst seen."""
+        scores, compliant = np.array(self.scores), np.array(self.compliant, dtype=np.bool_)
+        finite = np.isfinite(scores)
+        followed = scores[finite & compliant]
+        if len(followed):
+            scores = np.where(compliant, scores, np.minimum(scores, followed.min()))
+        known = scores[finite]
         if not len(known):
             return np.zeros(len(scores))
-        return np.where(np.isfinite(scores), scores, known.min() - (known.std() or 1.0))
+        return np.where(finite, scores, known.min() - (known.std() or 1.0))
 
     def recommend(self) -> int | None:
         """The index of the order with the best mean score, the first one of equals."""
@@ -49,7 +59,8 @@ class History:
     def state(self) -> dict[str, Any]:
         """This as JSON values."""
         scores = [None if math.isnan(score) else score for score in self.scores]
-        return {"num_units": self._num_units, "told": list(zip(self.indices, scores, strict=True))}
+        told = list(zip(self.indices, scores, self.compliant, strict=True))
+        return {"num_units": self._num_units, "told": told}
 
     def load(self, state: Mapping[str, Any]) -> None:
         """Take over a `state()`."""
@@ -58,7 +69,9 @@ class History:
                 f"the searcher's state is of {state.get('num_units')} units, "
                 f"not of {self._num_units}"
             )
-        told: Iterable[tuple[int, float | None]] = state["told"]
-        pairs = [(int(index), math.nan if score is None else score) for index, score in told]
-        self.indices = [index for index, _ in pairs]
-        self.scores = [score for _, score in pairs]
+        told: Iterable[tuple[int, float | None, bool]] = state["told"]
+        self.indices, self.scores, self.compliant = [], [], []
+        for index, score, compliant in told:
+            self.indices.append(int(index))
+            self.scores.append(math.nan if score is None else float(score))
+            self.compliant.append(bool(compliant))

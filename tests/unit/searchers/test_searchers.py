@@ -12,7 +12,9 @@ import pytest
 from wfbench.contract import Order, Outcome, SearcherSetup, UsageError, load_object
 from wfbench.orders import NAMED, all_orders, order_index
 from wfbench.testing import check_searcher
+from wfbench_searchers.gp_ucb import GpUcb
 from wfbench_searchers.halving import Halving
+from wfbench_searchers.history import History
 from wfbench_searchers.options import GpUcbOptions, HalvingOptions
 from wfbench_searchers.plugin import wfbench_searchers
 from wfbench_searchers.sweeps import Exhaustive, Given, RandomSweep
@@ -184,3 +186,38 @@ def test_halving_among_fewer_orders_than_a_bracket_wants() -> None:
 def test_senseless_options_are_refused(options: type[Any], given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="it must"):
         options(**given)
+
+
+def test_an_order_that_was_not_followed_counts_no_more_than_the_worst_that_was():
+    history = History(5)
+    told = [(3, -20.0, True), (7, -10.0, False), (9, -50.0, False), (11, -30.0, True)]
+    for index, score, compliant in told:
+        outcome = Outcome(score, 1.0, compliant=compliant, env_steps=1)
+        history.tell(all_orders(5)[index], outcome)
+    assert history.filled().tolist() == [-20.0, -30.0, -50.0, -30.0]
+    assert history.recommend() == 3
+    again = History(5)
+    again.load(json.loads(json.dumps(history.state())))
+    assert again.filled().tolist() == history.filled().tolist()
+
+
+def test_before_any_order_was_followed_scores_count_as_they_are():
+    history = History(5)
+    for index, score in ((3, -20.0), (7, -10.0)):
+        outcome = Outcome(score, 0.5, compliant=False, env_steps=1)
+        history.tell(all_orders(5)[index], outcome)
+    assert history.filled().tolist() == [-20.0, -10.0]
+
+
+def test_gp_ucb_turns_away_from_orders_that_cannot_be_followed():
+    """Orders that begin with unit 0 score best and are never followed."""
+    searcher = GpUcb(SearcherSetup(5, 1))
+    asked = []
+    for _ in range(30):
+        order = searcher.ask()
+        asked.append(order)
+        first = order[0] == 0
+        outcome = Outcome(0.0 if first else -order[0], 1.0, compliant=not first, env_steps=1)
+        searcher.tell(order, outcome)
+    assert sum(order[0] == 0 for order in asked[10:]) <= 5
+    assert searcher.recommend()[0] == 1
