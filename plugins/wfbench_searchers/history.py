@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,9 +69,10 @@ class History:
                 f"the searcher's state is of {state.get('num_units')} units, "
                 f"not of {self._num_units}"
             )
-        told: Iterable[tuple[int, float | None, bool]] = state["told"]
+        told: Iterable[Sequence[Any]] = state["told"]
         self.indices, self.scores, self.compliant = [], [], []
-        for index, score, compliant in told:
+        for index, score, *compliant in told:
             self.indices.append(int(index))
             self.scores.append(math.nan if score is None else float(score))
-            self.compliant.append(bool(compliant))
+            # The first runs did not keep it; there every score counted as it was.
+            self.compliant.append(all(compliant))

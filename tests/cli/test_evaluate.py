@@ -178,12 +178,6 @@ def test_a_strangers_file_runs_no_code(wfbench: Run, policy: Path, tmp_path: Pat
     assert "neither wfbench's nor a loaded plugin's" in done.stderr
 
 
-def test_what_is_of_no_run_cannot_be_kept_with_one(wfbench):
-    done = wfbench("evaluate", "sleep", "--episodes", "2", "--save")
-    assert done.returncode == 2
-    assert "--save keeps the result with a run, but sleep is not of one" in done.stderr
-
-
 OTHER_PLACE = """
 from wfbench.contract import EnvSpec, hookimpl
 from wfbench_cage2.env import Cage2Env

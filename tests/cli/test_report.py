@@ -199,4 +199,4 @@ def test_a_run_leaves_a_report_and_an_evaluation_joins_it(
 
 def test_an_evaluation_of_no_run_cannot_be_kept(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "reactive", "--save"]) == 2
-    assert "there is no run 'reactive'" in capfd.readouterr().err
+    assert "--save keeps the result with a run, but reactive is not" in capfd.readouterr().err
