@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.collecting.buffer import RolloutBuffer, checked_acts
+from wfbench.collecting.draws import draw_rows
 from wfbench.collecting.faults import cause_of, trace_of
 from wfbench.collecting.lifecycle import Lifecycle
 from wfbench.collecting.phases import Phases
@@ -28,7 +29,6 @@ from wfbench.contract import (
     UsageError,
     WfbenchError,
     WorkerError,
-    uniform_draws,
 )
 
 from .threads import Task, run_all
@@ -37,9 +37,6 @@ log = logging.getLogger(__name__)
 
 _ROWS_PER_THREAD = 256
 """Below this many environments a thread costs more than it brings."""
-
-_DRAWS_AT_ONCE = 1 << 16
-"""How many draws are worked out together: enough to forget Python, few enough for the cache."""
 
 
 @dataclass
@@ -201,15 +198,10 @@ def _step_slice(
 ) -> None:
     here, rows = part.columns, len(part.seeds)
     in_env = in_policy = 0.0
-    at_once = max(1, _DRAWS_AT_ONCE // rows)
     with _named(part):
-        for step in range(buffer.steps):
-            if step % at_once == 0:
-                stop = min(step + at_once, buffer.steps)
-                numbers = np.arange(first_step + step, first_step + stop, dtype=np.uint64)
-                draws = uniform_draws(part.seeds, numbers[:, None])
+        for step, draws in enumerate(draw_rows(part.seeds, first_step, buffer.steps)):
             asked = perf_counter()
-            answer = policy.act(buffer.obs[step, here], draws[step % at_once])
+            answer = policy.act(buffer.obs[step, here], draws)
             acts = checked_acts(answer, rows, info.num_actions, check=plan.check)
             answered = perf_counter()
             buffer.put_acts(step, here, acts)
