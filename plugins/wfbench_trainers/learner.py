@@ -175,8 +175,10 @@ class Learner(ABC):
 
 
 def _refuse_unusable(device: str) -> None:
+    """A device that torch cannot compute on is the user's to change."""
     try:
         torch.zeros(1, device=device)
+    # An unknown name is a RuntimeError, one that this build of torch lacks one of the others.
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         cause = str(error).strip().splitlines()[0]
         raise UsageError(f"--device {device} cannot be used: {cause}; use --device cpu") from error

@@ -204,6 +204,7 @@ def test_the_death_of_every_worker_at_once_is_reported(
         error = _until_error(collector)
     assert isinstance(error, WorkerError)
     assert error.signal == "SIGKILL"
+    assert error.env is not None or "; it had envs " in str(error)
     with within(CLOSED_WITHIN):
         collector.close()
 

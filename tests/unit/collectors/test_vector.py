@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -94,6 +95,24 @@ def test_an_env_without_a_batched_form_is_stepped_one_by_one_with_a_warning(capl
         assert not collector.open(plan).batched
 
 
+@pytest.fixture
+def hangs_end(monkeypatch):
+    """Let threads that hang go when the test is over: who comes after may want to fork."""
+    released, before = threading.Event(), set(threading.enumerate())
+
+    def sleep(_):
+        released.wait()
+        raise RuntimeError("the test is over")
+
+    monkeypatch.setattr("wfbench_synthetic.faults.time", SimpleNamespace(sleep=sleep))
+    yield
+    released.set()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+    assert set(threading.enumerate()) <= before
+
+
+@pytest.mark.usefixtures("hangs_end")
 @pytest.mark.parametrize("fault", ["hang@3", "ctor-hang"])
 def test_a_hang_is_reported_at_its_deadline_and_close_does_not_wait_for_it(fault):
     deadlines = Deadlines(start=0.5, step=0.5, close=0.5)
