@@ -12,12 +12,22 @@ from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-from wfbench.testing import traces
+from wfbench.testing.harness import footprint
 
 _SHM = Path("/dev/shm")  # noqa: S108 - looked at, never written to
 _GRACE = 5.0
 """Seconds a worker that was told to end has for really ending."""
+
+# What hypothesis would complain of is a slow machine. Fixtures that an example could change have no
+# place in a property; those that are used hold nothing to change.
+settings.register_profile(
+    "no-clock",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("no-clock")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell lets what it starts in the background ignore Ctrl-C, and whatever the tests start
@@ -56,10 +66,10 @@ def _session_descriptors() -> set[int | None]:
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
     """Fail a test that leaves a child process, a shared-memory segment or a descriptor behind."""
-    children, segments, descriptors = traces.children(), _segments(), _descriptors()
+    children, segments, descriptors = footprint.children(), _segments(), _descriptors()
     yield
     deadline = time.monotonic() + _GRACE
-    while (left := traces.children() - children) and time.monotonic() < deadline:
+    while (left := footprint.children() - children) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not left, f"processes left behind: {sorted(left)}"
     mine = {name for name in _segments() - segments if name.split("_")[1:2] == [str(os.getpid())]}
@@ -153,7 +163,7 @@ def make_distribution(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def small_plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Variables that offer the trainer `tiny` and the searcher `climber`, which load quickly."""
-    from wfbench.scaffold import create_plugin
+    from wfbench.host.scaffold import create_plugin
 
     folder = tmp_path_factory.mktemp("small")
     sources = [

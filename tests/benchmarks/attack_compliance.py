@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from wfbench.compliance import DEFINITIONS, Shaper, chance_level, find_definition
+from wfbench.collecting.seeding import Purpose, make_plan, purpose_seed
 from wfbench.contract import Order, Rollout, TrainerSetup, WorkflowModel
+from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, format_order, parse_order
-from wfbench.plugins import PluginSettings, load_plugins
-from wfbench.seeding import Purpose, make_plan, purpose_seed
-from wfbench.selection import env_ref, select
+from wfbench.orders.compliance import DEFINITIONS, Shaper, chance_level, find_definition
+from wfbench.settings.selection import env_ref, select
 
 ORDERS = ("D>E>S>H>U", "U>S>E>H>D", "S>E>U>H>D", "H>U>D>E>S")
 EPISODE = 100

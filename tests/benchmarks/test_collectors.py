@@ -16,16 +16,16 @@ import gymnasium
 import numpy as np
 import pytest
 
-from wfbench.bench.cases import select_cases
-from wfbench.bench.model import Settings
-from wfbench.bench.runner import run_session
-from wfbench.bench.statistics import ratio_estimate
-from wfbench.bench.summary import CaseSummary, equal_work, summarise
-from wfbench.bench.trial import DEADLINES
+from wfbench.benchmarks.measure.cases import select_cases
+from wfbench.benchmarks.measure.model import Settings
+from wfbench.benchmarks.measure.runner import run_session
+from wfbench.benchmarks.measure.summary import CaseSummary, equal_work, summarise
+from wfbench.benchmarks.measure.trial import DEADLINES
+from wfbench.benchmarks.statistics.intervals import ratio_estimate
+from wfbench.collecting.seeding import make_plan
 from wfbench.contract import EnvRef
-from wfbench.plugins import PluginSettings, load_plugins
+from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.policies import NetworkPolicy, RandomPolicy
-from wfbench.seeding import make_plan
 from wfbench_cage2 import Cage2Env
 from wfbench_collectors.shm import ShmCollector
 from wfbench_collectors.vector import VectorCollector

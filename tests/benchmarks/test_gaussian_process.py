@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wfbench.bench.statistics import ratio_estimate
+from wfbench.benchmarks.statistics.intervals import ratio_estimate
 from wfbench.contract import Order, Outcome, SearcherSetup
 from wfbench.orders import all_orders, precedences
 from wfbench_searchers import gaussian_process as gp
@@ -41,7 +41,7 @@ def test_what_a_belief_costs_is_small_beside_the_fit(benchmark: Any) -> None:
     def rounds() -> None:
         for _ in range(9):
             costs["fit"].append(_cpu(lambda: gp.fit(data)))
-            costs["believe"].append(_cpu(lambda: gp.believe(model, data, SIGNS), 20))
+            costs["believe"].append(_cpu(lambda: gp.posterior(model, data, SIGNS), 20))
 
     benchmark.pedantic(rounds, rounds=1, iterations=1)
     ratio = ratio_estimate(costs["believe"], costs["fit"]).value

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from wfbench.compliance import Shaper
+from wfbench.collecting.seeding import make_plan
 from wfbench.contract import EnvRef, TrainerSetup
-from wfbench.seeding import make_plan
+from wfbench.orders.compliance import Shaper
 from wfbench_collectors.vector import VectorCollector
 from wfbench_trainers.documented import DocumentedPpo
 

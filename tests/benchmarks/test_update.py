@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from wfbench.bench.statistics import ratio_estimate
+from wfbench.benchmarks.statistics.intervals import ratio_estimate
+from wfbench.collecting.seeding import make_plan
 from wfbench.contract import EnvRef, Rollout, TrainerSetup
-from wfbench.seeding import make_plan
 from wfbench_collectors.vector import VectorCollector
 from wfbench_trainers.documented import DocumentedPpo
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from wfbench.landscape.records import Replicate, collect_landscape, write_landscape
 from wfbench.orders import NAMED_UNITS, all_orders, precedences
+from wfbench.search.landscape.records import Replicate, collect_landscape, write_landscape
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -42,7 +42,7 @@ def test_searchers_are_compared_on_a_recorded_landscape(wfbench: Run, recorded: 
     assert "env cage2, trainer ppo, definition effective@2" in done.stdout
     for name in ("gp-ucb:beta=1.0 ", "random ", "halving "):
         assert f"\n{name}" in done.stdout
-    assert "gp-ucb:beta=1.0 less random after 8:" in done.stdout
+    assert "gp-ucb:beta=1.0 minus random after 8:" in done.stdout
 
 
 def test_json_has_whole_curves_and_the_signal(wfbench: Run, recorded: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_synthetic_landscape_says_its_signal(wfbench: Run) -> None:
     ("arguments", "complaint"),
     [
         ((), "give either --landscape FILE or --synthetic"),
-        (("--landscape", "none.json"), "landscape none.json: No such file"),
+        (("--landscape", "none.json"), "cannot read none.json: No such file"),
         (("--landscape", "x", "--synthetic", "pairs"), "give either"),
         (("--landscape", "x", "--icc", "0.5"), "--icc belongs to --synthetic"),
         (("--synthetic", "pairs", "--icc", "0"), "icc is 0.0; it must be above 0"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wfbench.config import PRESETS
+from wfbench.settings.config import PRESETS
 
 PLUGINS = """
 from dataclasses import dataclass

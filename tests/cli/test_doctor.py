@@ -82,7 +82,7 @@ def test_what_is_wrong_is_told_and_mended_on_request(
         assert not stale.exists()
         stale.write_bytes(b"left over")
     assert before.returncode == 3
-    assert "to mend flag: take it away" in before.stdout
+    assert "to repair: take it away" in before.stdout
     assert stale.name in before.stdout
     found = findings(wfbench(*plugins, "doctor", "--fix", "--json").stdout)
     assert (found["flag"]["ok"], found["flag"]["fixed"]) == (True, "took the flag away")

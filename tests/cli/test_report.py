@@ -77,7 +77,7 @@ def test_a_terminal_gets_verdicts_first_and_every_table(report: Command) -> None
     assert code == 0
     lines = out.splitlines()
     assert lines[0] == "search · bench"
-    assert lines[1].startswith("open   Search search: 0 of 3 trainings")
+    assert lines[1].startswith("undecided Search search: 0 of 3 trainings")
     assert "How fast is each collector?" in out
     assert "made by: wfbench bench" in out
 
@@ -154,7 +154,7 @@ def test_json_is_the_whole_report(report: Command) -> None:
         (["bench", "--to", "x"], "--to needs a format"),
         (["bench", "--as", "paper"], "there is no report format 'paper'; choose from: html, md"),
         (["bench", "--as", "html:x=1"], "format html has no options"),
-        (["search", "--landscape", "gone.json"], "landscape gone.json"),
+        (["search", "--landscape", "gone.json"], "cannot read gone.json"),
         (["bench", "--landscape", "any.json"], "--landscape judges searches"),
     ],
 )

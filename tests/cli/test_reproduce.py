@@ -40,7 +40,7 @@ def test_a_claim_that_is_not_reproduced_is_no_error(wfbench, theirs, tmp_path):
     done = wfbench(*theirs, "reproduce", "wrong", "--quick", "--seed", "7", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "not reproduced" in done.stdout
-    assert "wrong: quick" in done.stdout
+    assert "wrong: not reproduced: quick" in done.stdout
     assert "claim 1/1  wrong: not reproduced" in done.stderr
     assert not [path.name for path in tmp_path.iterdir() if path.name != "claims"]
 

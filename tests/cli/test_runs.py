@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -53,8 +54,9 @@ def test_runs_are_listed_oldest_first_and_broken_ones_say_why(runs: Command, fol
     (folder / "odd" / "config.json").write_text('{"schema": "wfbench/run-config/9"}')
     code, out, _ = runs("list")
     assert code == 0
-    rows = {line.split()[0]: line for line in out.splitlines()[1:] if not line.startswith(" ")}
-    assert set(rows) == {"odd", "bench", "matrix", "search", "search-without-executor"}
+    rows = {line.split()[0]: line for line in out.splitlines()[2:] if not line.startswith(" ")}
+    kept = {"bench", "matrix", "matrix-2", "search", "search-2", "search-without-executor"}
+    assert set(rows) == {"odd", *kept}
     assert "4 cases: fastest" in rows["bench"]
     found = json.loads(runs("list", "--json")[1])["runs"]
     assert (found[0]["name"], found[0]["status"]) == ("odd", "broken")
@@ -72,7 +74,7 @@ def test_one_run_is_shown_with_figures_and_files(runs: Command) -> None:
     code, out, _ = runs("show", "search")
     assert code == 0
     assert "search: search, complete" in out
-    assert "env-steps         360" in out
+    assert re.search(r"^env-steps +360 *$", out, re.MULTILINE)
     answer = json.loads(runs("show", "search", "--json")[1])
     assert answer["files"]["evaluations/001.json"] > 0
     assert answer["run"]["figures"]["env-steps"] == 360
@@ -91,12 +93,12 @@ def test_history_follows_one_figure_through_runs_of_the_same_work(
 ) -> None:
     code, out, _ = runs("history", "search", "--figure", "env-steps")
     assert code == 0
-    assert "2 runs of the same work: mean 360, standard deviation 0" in out
+    assert "3 runs of the same work: mean 360, standard deviation 0" in out
     text = (folder / "search" / "config.json").read_text()
     (folder / "search" / "config.json").write_text(
         text.replace('"max_episodes": 3', '"max_episodes": 4')
     )
-    assert "1 runs of the same work" in runs("history", "search")[1]
+    assert "1 run of the same work" in runs("history", "search")[1]
     answer = json.loads(runs("history", "bench", "--figure", "sequential@4", "--json")[1])
     assert answer["figure"] == "sequential@4"
     assert [one["run"]["name"] for one in answer["runs"]] == ["bench"]
@@ -137,7 +139,7 @@ def test_a_run_is_removed_only_when_told_and_not_in_use(runs: Command, folder: P
 def test_validate_ends_with_3_and_names_the_torn_line(runs: Command, folder: Path) -> None:
     code, out, _ = runs("validate", "search", "matrix", "bench")
     assert code == 0
-    assert out.count("all sound") == 3
+    assert "all files of 3 runs are sound" in out
     with (folder / "search" / "events.jsonl").open("ab") as file:
         file.write(b'{"event":"upda')
     code, out, _ = runs("validate", "search")

@@ -376,5 +376,38 @@ def pytester_like(tmp_path: Path):
     return run
 
 
+SCRIPT = """
+from wfbench.testing import check_collector
+from wfbench_collectors.shm import ShmCollector
+
+
+class MyCollector(ShmCollector):
+    capabilities = frozenset({"deterministic", "workers"})
+    cannot = {"own-seeds": "it has only one"}
+
+    def __init__(self, workers: int = 2) -> None:
+        super().__init__(workers=workers)
+
+
+for result in check_collector(MyCollector, {"workers": 3}, only=SLUGS):
+    print(result.slug, result.kept, result.excuse)
+"""
+
+
+def test_a_class_of_a_script_can_be_tested(tmp_path: Path):
+    slugs = ["own-seeds", "misuse", "interrupted", "replaced-worker"]
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.replace("SLUGS", repr(slugs)))
+    done = subprocess.run(
+        [sys.executable, str(script)], check=False, capture_output=True, text=True, timeout=110
+    )
+    assert done.stdout.splitlines() == [
+        "own-seeds True it has only one",
+        "misuse True ",
+        "interrupted True ",
+        "replaced-worker None ",
+    ], done.stderr
+
+
 def test_the_class_is_not_collected_on_its_own():
     assert not CollectorConformance.__name__.startswith("Test")

@@ -98,7 +98,7 @@ def rows(wfbench: Any, *args: str, **kwargs: Any) -> list[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def bundled() -> set[tuple[str, str]]:
-    from wfbench.plugins import PluginSettings, load_plugins
+    from wfbench.host.manager import PluginSettings, load_plugins
 
     host = load_plugins(PluginSettings(external=False))
     return {(offer.spec.kind, offer.spec.name) for offer in host.offers()}
@@ -155,7 +155,7 @@ def test_every_other_command_goes_on_with_a_warning(
         assert len(done.stderr.splitlines()) == 1
     doctor = wfbench("doctor", env=env)
     assert doctor.returncode == 3
-    assert "to mend plugins: upgrade or uninstall wfbench-bad" in doctor.stdout
+    assert "to repair: upgrade or uninstall wfbench-bad" in doctor.stdout
 
 
 def test_strict_plugins_turns_a_broken_plugin_into_an_error(
@@ -226,7 +226,7 @@ def test_a_plugin_that_is_to_be_loaded_but_missing_is_told(wfbench: Any) -> None
         for row in rows(wfbench, env={"WFBENCH_LOAD_PLUGINS": "tpyo"})
         if row["status"] == "broken"
     ]
-    assert (row["name"], row["cause"]) == ("tpyo", "it is to be loaded, but not installed")
+    assert (row["name"], row["cause"]) == ("tpyo", "it should be loaded, but is not installed")
 
 
 def test_a_directory_gives_files_and_packages(tmp_path: Path, wfbench: Any) -> None:
@@ -328,7 +328,7 @@ def test_a_failing_observer_is_logged_and_keeps_no_other_from_being_told(
     (tmp_path / "caller.py").write_text(
         "from pathlib import Path\n"
         "from wfbench.contract import CommandSpec, Event, hookimpl\n"
-        "from wfbench.plugins import PluginSettings, load_plugins\n"
+        "from wfbench.host.manager import PluginSettings, load_plugins\n"
         "def main():\n"
         "    host = load_plugins(PluginSettings(directories=(Path(__file__).parent,)))\n"
         "    host.notify('wfbench_run_started', Event('run-1', {}))\n"

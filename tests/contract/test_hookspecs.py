@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from wfbench import hookspecs
+from wfbench.benchmarks.reproduce.laboratory import Laboratory
+from wfbench.benchmarks.reproduce.running import reproduce
+from wfbench.collecting.seeding import make_plan
 from wfbench.contract import Call, EnvRef, Event, FactorySpec, Health, load_object
-from wfbench.plugins import PluginHost, PluginSettings, load_plugins
+from wfbench.host import hookspecs
+from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
 from wfbench.policies import RandomPolicy
-from wfbench.reproduce.laboratory import Laboratory
-from wfbench.reproduce.running import reproduce
-from wfbench.seeding import make_plan
-from wfbench.selection import Choice
+from wfbench.settings.selection import Choice
 from wfbench.testing import check_env, check_searcher, check_trainer
 
 HOOKS: dict[str, FunctionType] = {
@@ -119,7 +119,7 @@ def test_the_reporter_of_the_example_renders(load_example: Any) -> None:
 def test_the_claim_of_the_example_is_measured(load_example: Any) -> None:
     host = load_example("wfbench_claims")
     lab = Laboratory(host, seed=0, quick=True, say=lambda _: None)
-    [claim] = reproduce(lab, [only_offer(host)], command="", done=lambda *_: None).claims
+    [claim] = reproduce(lab, [only_offer(host).spec.name]).claims
     assert claim.failure is None
     assert claim.finding is not None
     assert (claim.finding.verdict, claim.finding.values) == ("reproduced", {"per_step": 4.0})

@@ -24,7 +24,7 @@ from wfbench.contract import (
     WorkflowModel,
 )
 from wfbench.policies import NetworkPolicy
-from wfbench.testing import Promise, check_env, check_searcher, check_trainer
+from wfbench.testing import PromiseResult, check_env, check_searcher, check_trainer
 
 HERE = "wfbench_kit_subjects"
 
@@ -42,7 +42,7 @@ def put(monkeypatch: pytest.MonkeyPatch) -> Callable[[type], str]:
     return place
 
 
-def broken(promises: list[Promise]) -> dict[str, str]:
+def broken(promises: list[PromiseResult]) -> dict[str, str]:
     return {promise.name: promise.detail for promise in promises if promise.kept is False}
 
 
@@ -107,7 +107,7 @@ class Batch:
 
 def test_a_good_env_keeps_every_promise(put: Any) -> None:
     spec = EnvSpec(name="x", summary="x", factory=put(Env), batched=put(Batch))
-    told: list[Promise] = []
+    told: list[PromiseResult] = []
     promises = check_env(spec, progress=told.append)
     assert broken(promises) == {}
     assert told == promises

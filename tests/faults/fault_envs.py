@@ -13,6 +13,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from wfbench.processes.limits import ONE_THREAD
+
 
 class Quiet(gymnasium.Env):
     """Episodes of three steps; the observation is the step, the reward the seed's last digit."""
@@ -100,11 +102,11 @@ class Printer(Quiet):
 
 
 class Facts(Quiet):
-    """Says in its observation how many threads libraries may use and whether torch is loaded."""
+    """Says in its observation whether libraries are kept to one thread and torch is loaded."""
 
     def step(self, action: Any) -> Any:
         obs, *rest = super().step(action)
-        obs[0] = float(os.environ.get("OMP_NUM_THREADS", "0"))
+        obs[0] = float(ONE_THREAD.items() <= os.environ.items())
         obs[1] = float("torch" in sys.modules)
         return obs, *rest
 

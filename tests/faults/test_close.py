@@ -13,8 +13,8 @@ import pytest
 
 from wfbench.contract import DeadlineError, Plan
 from wfbench.policies import RandomPolicy
-from wfbench.testing import traces
-from wfbench_collectors.segments import segment_dir
+from wfbench.processes.segments import segment_dir
+from wfbench.testing.harness import footprint
 
 POLICY = RandomPolicy(4)
 CLOSED_WITHIN = 5.0
@@ -23,7 +23,8 @@ CLOSED_WITHIN = 5.0
 
 def _nursery() -> psutil.Process:
     """The only child, apart from those that Python keeps for a session."""
-    [nursery] = [child for child in psutil.Process().children() if child.pid in traces.children()]
+    own = footprint.children()
+    [nursery] = [child for child in psutil.Process().children() if child.pid in own]
     return nursery
 
 
@@ -40,7 +41,7 @@ def closing(within: Callable[[float], Any]) -> Callable[[Any], None]:
     def close(collector: Any) -> None:
         with within(CLOSED_WITHIN):
             collector.close()
-        assert not traces.children()
+        assert not footprint.children()
         assert not _own_segments()
         with within(1.0):
             collector.close()

@@ -110,7 +110,7 @@ def test_a_killed_worker_costs_nothing_but_time(
         os.kill(victims[0].pid, signal.SIGKILL)
         said, errors = process.communicate(timeout=_DEADLINE)
     assert process.returncode == 0, errors
-    assert "lost (its worker process was ended by SIGKILL), trained again" in said
+    assert "lost (its worker process was killed by SIGKILL), will be retried" in said
     assert _result(run) == expected
 
 

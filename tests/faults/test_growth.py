@@ -15,7 +15,7 @@ import gc, json, os, sys
 import fault_envs, psutil  # loaded here, so that forked workers need not
 from wfbench.contract import EnvRef, Plan, load_object
 from wfbench.policies import RandomPolicy
-from wfbench_collectors.segments import segment_dir
+from wfbench.processes.segments import segment_dir
 
 def state():
     gc.collect()

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from wfbench.contract import OWNER_VARIABLE
-from wfbench_collectors.segments import segment_dir
+from wfbench.processes.segments import segment_dir
 
 GONE_WITHIN = 10.0
 

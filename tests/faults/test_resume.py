@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ _ZYGOTE = """
 import json, os, sys
 import numba, numpy, rich.console
 from wfbench.cli.main import main
-import wfbench.search.loop, wfbench.cli.run_views, wfbench.compliance.kernel
+import wfbench.search.search, wfbench.cli.run_views, wfbench.orders.compliance.kernel
 import wfbench.policies.kernel, wfbench_synthetic.env, wfbench_collectors.sequential
 for line in sys.stdin:
     pid = os.fork()
@@ -55,7 +56,8 @@ class Zygote:
         pid = int(self._process.stdout.readline())
         if kill_after is not None:
             time.sleep(kill_after)
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it was faster than the one that was timed
+                os.kill(pid, signal.SIGKILL)
         return int(self._process.stdout.readline())
 
     def close(self) -> None:

@@ -14,12 +14,8 @@ import pytest
 
 from wfbench.contract import CollectError, Plan
 from wfbench.policies import RandomPolicy
-from wfbench_collectors.segments import (
-    Segment,
-    reap_stale_segments,
-    segment_dir,
-    stale_segments,
-)
+from wfbench.processes.leftovers import remove_stale_segments, stale_segments
+from wfbench.processes.segments import Segment, segment_dir
 from wfbench_collectors.shm import ShmCollector
 
 
@@ -61,7 +57,7 @@ def test_a_segment_in_use_is_never_stale(dead_pid: int) -> None:
     try:
         # Its owner cannot be seen, as from another container, but holds the lock.
         assert disguised not in stale_segments()
-        reap_stale_segments()
+        remove_stale_segments()
         assert disguised.exists()
     finally:
         disguised.unlink()
@@ -110,7 +106,7 @@ def test_a_worker_that_ends_takes_no_memory_away(
         collector.open(plan_of("Quiet"))
         collector.collect(policy, 3)
         before = sorted(segment_dir().glob(f"wfbench_{os.getpid()}_*"))
-        collector._supervisor._nursery.signal(0, 9)
+        collector._supervisor.watch.nursery.signal(0, 9)
         for _ in range(3):
             collector.collect(policy, 3)
         after = sorted(segment_dir().glob(f"wfbench_{os.getpid()}_*"))

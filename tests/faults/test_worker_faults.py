@@ -199,7 +199,7 @@ def test_the_death_of_every_worker_at_once_is_reported(
     collector = build()
     collector.open(plan)
     collector.collect(POLICY, 8)
-    os.kill(collector._supervisor._nursery.pid, signal.SIGKILL)
+    os.kill(collector._supervisor.watch.nursery.pid, signal.SIGKILL)
     with within(REPORTED_WITHIN + SLACK):
         error = _until_error(collector)
     assert isinstance(error, WorkerError)
@@ -220,3 +220,14 @@ def test_faults_are_reported_whatever_the_start_method(
         error = _until_error(collector)
     assert isinstance(error, WorkerError)
     assert (error.env, error.signal) == (VICTIM, "SIGKILL")
+
+
+@pytest.mark.usefixtures("forkable")
+@pytest.mark.parametrize("start_method", ["fork", "forkserver", "spawn"])
+def test_workers_use_one_thread_and_no_torch(
+    build: Callable[..., Any], plan_of: Callable[..., Plan], start_method: str
+) -> None:
+    with build(start_method=start_method) as collector:
+        collector.open(plan_of("Facts"))
+        next_obs = collector.collect(POLICY, 2).next_obs
+    assert next_obs.tolist() == [[1.0, 0.0]] * 4

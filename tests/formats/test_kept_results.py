@@ -8,17 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from wfbench.bench.saved import load_session
-from wfbench.plugins import PluginSettings, load_plugins
+from wfbench.benchmarks.measure.saved import load_session
+from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.report.catalogue import list_runs
 from wfbench.report.formats.choosing import our_formats
 from wfbench.report.sections.sources import Sources
-from wfbench.store.checkpoint import read_checkpoint
-from wfbench.store.policy_file import read_policy
+from wfbench.search.history import read_search
+from wfbench.store.events import PHASES, UpdateFinished
+from wfbench.store.policy_file import read_checkpoint, read_policy
 from wfbench.store.validation import validate_run
 
 DATA = Path(__file__).parent / "data"
-RUNS = ["bench", "matrix", "search", "search-without-executor"]
+RUNS = ["bench", "matrix", "matrix-2", "search", "search-2", "search-without-executor"]
+"""`-2`: as 0.2.0 writes them; the others are of 0.1.0."""
+SEARCHES = ["search", "search-2", "search-without-executor"]
 FILES = ["landscape.json", "searchers.json"]
 
 
@@ -40,7 +43,9 @@ def test_kept_runs_are_listed_with_their_figures() -> None:
     assert {name: (one.kind, one.status) for name, one in records.items()} == {
         "bench": ("bench", "complete"),
         "matrix": ("matrix", "complete"),
+        "matrix-2": ("matrix", "complete"),
         "search": ("search", "complete"),
+        "search-2": ("search", "complete"),
         "search-without-executor": ("search", "complete"),
     }
     bench, old = records["bench"].figures, records["search-without-executor"].figures
@@ -53,7 +58,29 @@ def test_kept_runs_are_listed_with_their_figures() -> None:
 
 def test_a_run_of_a_version_without_executors_did_the_same_work_as_one_with_them() -> None:
     records = {record.name: record for record in list_runs(DATA)}
-    assert records["search"].workload == records["search-without-executor"].workload
+    workloads = {records[name].workload for name in SEARCHES}
+    assert len(workloads) == 1
+
+
+def test_a_run_of_0_1_0_reads_like_one_of_today() -> None:
+    old, new = read_search(DATA / "search"), read_search(DATA / "search-2")
+    assert repr(old.finished()) == repr(new.finished())
+    assert repr(old.events(UpdateFinished)) == repr(new.events(UpdateFinished))
+    assert old.env_steps == new.env_steps
+    assert old.config.secondary == new.config.secondary
+    assert set(old.work) == set(new.work) == set(PHASES)
+
+
+@pytest.mark.parametrize("run", SEARCHES)
+def test_the_time_of_a_kept_run_adds_up(run: str) -> None:
+    search = read_search(DATA / run)
+    times = [entry.time for entry in search.entries]
+    assert [time.elapsed for time in times] == sorted(time.elapsed for time in times)
+    # In one process one thing is done at a time.
+    assert search.elapsed == pytest.approx(search.work_seconds, rel=0.05)
+    trained = [time.training for time in times if time.training is not None]
+    assert len(trained) == 3
+    assert 0 < sum(trained) <= search.elapsed
 
 
 @pytest.mark.parametrize("name", ["html", "md", "csv", "junit"])
@@ -74,7 +101,7 @@ def test_kept_policies_and_checkpoints_have_their_weights() -> None:
     assert checkpoint.trainer
 
 
-@pytest.mark.parametrize("run", ["search", "search-without-executor"])
+@pytest.mark.parametrize("run", SEARCHES)
 def test_a_kept_run_that_was_cut_short_goes_on(
     run: str, kept: Path, wfbench: Callable[..., object], small_plugins: dict[str, str]
 ) -> None:

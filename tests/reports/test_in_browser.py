@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from wfbench.plugins import PluginSettings, load_plugins
+from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.report.formats.html import render_html
 from wfbench.report.sections.sources import Sources
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from wfbench.bench.baseline_cases import cases_now
-from wfbench.bench.baseline_files import read_baseline
-from wfbench.plugins import PluginSettings, load_plugins
+from wfbench.benchmarks.gate.baseline_store import read_baseline
+from wfbench.benchmarks.gate.check import cases_now
+from wfbench.host.manager import PluginSettings, load_plugins
 
 ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github/workflows/performance.yml"

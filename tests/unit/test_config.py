@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from wfbench.config import PRESETS, SETTINGS, RunConfig
 from wfbench.contract import UsageError
-from wfbench.layers import Layer, environment_layer, file_layer, resolve
-from wfbench.selection import parse_options
+from wfbench.settings.config import PRESETS, SETTINGS, RunConfig
+from wfbench.settings.selection import parse_options
+from wfbench.settings.sources import ConfigSource, read_environment, read_file, resolve
 
 
 def test_the_defaults_are_the_documented_ones() -> None:
@@ -46,7 +46,7 @@ def test_the_defaults_are_the_documented_ones() -> None:
 def test_the_presets_are_the_documented_configurations(
     preset: str, n_envs: int, max_episodes: int, min_episodes: int, transitions: int
 ) -> None:
-    config = resolve([Layer("command line", preset=preset)]).config
+    config = resolve([ConfigSource("command line", preset=preset)]).config
     found = (config.n_envs, config.max_episodes, config.min_episodes)
     assert found == (n_envs, max_episodes, min_episodes)
     assert config.n_envs * config.update_every == transitions
@@ -55,7 +55,7 @@ def test_the_presets_are_the_documented_configurations(
 
 def test_every_preset_leaves_room_for_an_update() -> None:
     for preset in PRESETS:
-        config = resolve([Layer("command line", preset=preset)]).config
+        config = resolve([ConfigSource("command line", preset=preset)]).config
         assert config.max_episodes * 100 >= config.update_every
 
 
@@ -64,9 +64,9 @@ def test_later_layers_win_and_each_setting_knows_who_set_it(tmp_path: Path) -> N
     file.write_text('preset = "limited"\nlr = 1\nlambda = 10\ncollector = ["shm", "pipe"]\n')
     effective = resolve(
         [
-            file_layer(file),
-            environment_layer({"WFBENCH_RUN_LR": "0.5", "WFBENCH_RUN_SEED": "3", "OTHER": "1"}),
-            Layer("command line", {"seed": 4}),
+            read_file(file),
+            read_environment({"WFBENCH_RUN_LR": "0.5", "WFBENCH_RUN_SEED": "3", "OTHER": "1"}),
+            ConfigSource("command line", {"seed": 4}),
         ]
     )
     config, sources = effective.config, effective.sources
@@ -80,23 +80,25 @@ def test_later_layers_win_and_each_setting_knows_who_set_it(tmp_path: Path) -> N
 
 def test_the_preset_of_the_last_layer_replaces_the_others() -> None:
     layers = [
-        Layer("file", {"n_envs": 7}, preset="limited"),
-        environment_layer({"WFBENCH_RUN_PRESET": "aggressive"}),
+        ConfigSource("file", {"n_envs": 7}, preset="limited"),
+        read_environment({"WFBENCH_RUN_PRESET": "aggressive"}),
     ]
     config = resolve(layers).config
     assert (config.n_envs, config.max_episodes) == (7, 20)
 
 
 def test_lists_in_the_environment_are_separated_by_spaces() -> None:
-    layer = environment_layer({"WFBENCH_RUN_COLLECTOR": "shm:workers=2,payload=mask pipe"})
+    layer = read_environment({"WFBENCH_RUN_COLLECTOR": "shm:workers=2,payload=mask pipe"})
     assert layer.values == {"collector": ("shm:workers=2,payload=mask", "pipe")}
 
 
 def test_an_option_wins_in_either_notation_by_its_layer(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     file.write_text('collector = "shm:workers=1,payload=mask"\n[options.cage2]\nred = "sleep"\n')
-    flags = Layer("command line", {"env": "cage2:red=meander"}, parse_options(["shm.workers=8"]))
-    effective = resolve([file_layer(file), flags])
+    flags = ConfigSource(
+        "command line", {"env": "cage2:red=meander"}, parse_options(["shm.workers=8"])
+    )
+    effective = resolve([read_file(file), flags])
     assert effective.config.collector == ("shm:payload=mask",)
     assert effective.config.env == "cage2:red=meander"
     assert effective.options == {"shm": {"workers": "8"}}
@@ -122,16 +124,16 @@ def test_a_file_that_makes_no_sense_is_a_usage_error(
     file = tmp_path / "run.toml"
     file.write_text(text)
     with pytest.raises(UsageError, match=message) as caught:
-        file_layer(file)
+        read_file(file)
     assert str(file) in str(caught.value)
 
 
 def test_a_missing_or_binary_file_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
-        file_layer(tmp_path / "none.toml")
+        read_file(tmp_path / "none.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="this is not TOML"):
-        file_layer(tmp_path / "binary.toml")
+        read_file(tmp_path / "binary.toml")
 
 
 @pytest.mark.parametrize(
@@ -145,12 +147,12 @@ def test_a_variable_that_makes_no_sense_is_a_usage_error(
     variables: dict[str, str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        environment_layer(variables)
+        read_environment(variables)
 
 
 def test_an_unknown_preset_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="no preset 'fast'; choose from documented-25"):
-        resolve([Layer("command line", preset="fast")])
+        resolve([ConfigSource("command line", preset="fast")])
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,10 @@ import psutil
 import pytest
 
 from wfbench.contract import Health, HealthCheckSpec, hookimpl
-from wfbench.discovery import Candidate, Source
-from wfbench.doctor import Finding, examine, leftovers, machine
-from wfbench.plugins import PluginHost
+from wfbench.host.discovery import Candidate, Source
+from wfbench.host.doctor import HealthFinding, examine, machine
+from wfbench.host.manager import PluginHost
+from wfbench.processes import leftovers, segments
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ OWNER = "WFBENCH_OWNER_IN_A_TEST"
 @pytest.fixture(autouse=True)
 def shm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Leave alone what other runs on this machine have."""
-    monkeypatch.setattr(leftovers, "SHM", tmp_path)
+    monkeypatch.setattr(segments, "SHM", tmp_path)
     monkeypatch.setattr(leftovers, "OWNER_VARIABLE", OWNER)
     return tmp_path
 
@@ -51,7 +52,7 @@ def orphan(dead_pid: int) -> Iterator[subprocess.Popen[bytes]]:
     process.stdout.close()
 
 
-def finding(name: str, host: PluginHost | None = None, *, fix: bool = False) -> Finding:
+def finding(name: str, host: PluginHost | None = None, *, fix: bool = False) -> HealthFinding:
     [found] = [f for f in examine(host or PluginHost(), fix=fix) if f.name == name]
     return found
 

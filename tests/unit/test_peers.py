@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PEERS = sorted(ROOT.glob("plugins/wfbench-*/pyproject.toml"))
-ALLOWED = ("wfbench.collecting", "wfbench.contract", "wfbench.orders", "wfbench.policies")
+PEERS = sorted(ROOT.glob("plugins/peers/wfbench-*/pyproject.toml"))
+ALLOWED = (
+    "wfbench.collecting",
+    "wfbench.contract",
+    "wfbench.orders",
+    "wfbench.policies",
+    "wfbench.processes",
+)
 
 
 def test_there_are_peers():
@@ -28,7 +34,7 @@ def test_a_peer_is_a_distribution_like_any_strangers(path):
     [module] = project["entry-points"]["wfbench"].values()
     assert module.startswith(f"{package}.")
     assert (path.parent / "src" / Path(*module.split("."))).with_suffix(".py").is_file()
-    assert f"pip install ./plugins/{name}" in (path.parent / "README.md").read_text()
+    assert f"pip install ./plugins/peers/{name}" in (path.parent / "README.md").read_text()
 
 
 @pytest.mark.parametrize("path", PEERS, ids=lambda path: path.parent.name)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from wfbench.contract import Counters, EnvInfo, Rollout, TrainerSetup, UsageError
-from wfbench.scaffold import KINDS, create_plugin
+from wfbench.host.scaffold import KINDS, create_plugin
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,12 +45,12 @@ def test_a_new_package_is_complete(kind: str, tmp_path: Path) -> None:
     ("kind", "name", "message"),
     [
         ("collectr", "x", "no template for 'collectr'; choose from collector, trainer"),
-        ("collector", "Fast", "is no plugin name"),
-        ("collector", "fast_path", "is no plugin name"),
-        ("collector", "", "is no plugin name"),
-        ("collector", "all", "is no plugin name"),
-        ("collector", "../up", "is no plugin name"),
-        ("collector", "collectors", "package wfbench_collectors is installed already"),
+        ("collector", "Fast", "is not a valid name"),
+        ("collector", "fast_path", "is not a valid name"),
+        ("collector", "", "is not a valid name"),
+        ("collector", "all", "is not a valid name"),
+        ("collector", "../up", "is not a valid name"),
+        ("collector", "collectors", "package wfbench_collectors is already installed"),
     ],
 )
 def test_what_cannot_be_created_is_a_usage_error(
@@ -65,7 +65,7 @@ def test_nothing_that_exists_is_touched(tmp_path: Path) -> None:
     mine = tmp_path / "wfbench-precious"
     mine.mkdir()
     (mine / "pyproject.toml").write_text("mine")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         create_plugin("env", "precious", tmp_path)
     assert (mine / "pyproject.toml").read_text() == "mine"
     with pytest.raises(UsageError, match="is not a directory"):

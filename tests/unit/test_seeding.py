@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wfbench.collecting.seeding import Purpose, env_seeds, make_plan, purpose_seed
 from wfbench.contract import EnvRef, UsageError
-from wfbench.seeding import Purpose, env_seeds, make_plan, purpose_seed
 
 SEEDS = st.integers(min_value=0, max_value=2**64)
 

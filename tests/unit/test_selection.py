@@ -9,9 +9,9 @@ from typing import Any, Literal
 import pytest
 
 from wfbench.contract import CollectorSpec, EnvSpec, PluginError, Spec, TrainerSpec, UsageError
-from wfbench.discovery import Candidate, Source
-from wfbench.plugins import PluginHost, PluginSettings, load_plugins
-from wfbench.selection import (
+from wfbench.host.discovery import Candidate, Source
+from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
+from wfbench.settings.selection import (
     env_ref,
     format_selector,
     mismatch,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfbench import values
+from wfbench.host import values
 
 Payload = Literal["mask", "true-state"]
 

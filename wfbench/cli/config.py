@@ -6,12 +6,11 @@ from typing import Annotated
 
 import typer
 
+from wfbench.api.searching import explain_config
+from wfbench.cli.arguments import JsonFlag
+from wfbench.cli.invocation import answer
 from wfbench.cli.run_options import RunCommand, takes_run_config
-from wfbench.cli.session import JsonFlag, session, wants_json
-from wfbench.layers import Effective
-from wfbench.report.config import config_json, show_config
-from wfbench.report.console import print_json
-from wfbench.run_selection import select_run
+from wfbench.settings.sources import ResolvedConfig
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -21,7 +20,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def config(
     ctx: typer.Context,
     *,
-    effective: Effective,
+    resolved: ResolvedConfig,
     check: Annotated[
         bool, typer.Option("--check", help="Also select the plugins, as `wfbench run` would.")
     ] = False,
@@ -31,8 +30,4 @@ def config(
 
     Flags win over WFBENCH_RUN_* variables, those over the --config file, that over the preset.
     """
-    chosen = select_run(session(ctx).host(), effective) if check else {}
-    if wants_json(ctx, flag=json):
-        print_json("config/1", config_json(effective, chosen))
-    else:
-        show_config(effective, chosen)
+    answer(ctx, explain_config(resolved, check=check), json=json)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from wfbench.cli.session import JsonFlag, session, wants_json
-from wfbench.doctor import examine
-from wfbench.report.console import print_json
-from wfbench.report.doctor import show_findings
-
-UNHEALTHY = 3
+from wfbench.api import plugin_tools
+from wfbench.cli.arguments import JsonFlag
+from wfbench.cli.invocation import answer, invocation
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -24,14 +20,9 @@ def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Apply the remedies that are safe.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Check this machine and the plugins, and say how to mend what is wrong.
+    """Check this machine and the plugins, and say how to fix what is wrong.
 
-    Ends with 0 if all is well and with 3 if something is not.
+    The exit code is 3 if something is wrong.
     """
-    findings = examine(session(ctx).host(quiet=True), fix=fix)
-    if wants_json(ctx, flag=json):
-        print_json("doctor/1", {"findings": [asdict(finding) for finding in findings]})
-    else:
-        show_findings(findings)
-    if not all(finding.ok for finding in findings):
-        raise typer.Exit(UNHEALTHY)
+    invocation(ctx).quiet = True
+    answer(ctx, plugin_tools.doctor(fix=fix), json=json)

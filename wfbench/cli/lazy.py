@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from wfbench.cli.session import session
+from wfbench.cli.invocation import invocation
 from wfbench.cli.verbs import VERBS, Verbs
 from wfbench.contract import CommandSpec, PluginError, load_object
 
@@ -22,7 +22,7 @@ class Verb(TyperCommand):
         self._origin = origin
 
     def load(self) -> Any:
-        """The real command; PluginError if it is a plugin's and cannot be loaded."""
+        """Import the real command; raise PluginError if a plugin's cannot be loaded."""
         try:
             return _command(load_object(self._path), str(self.name))
         except Exception as error:
@@ -38,15 +38,15 @@ class LazyGroup(TyperGroup):
     verbs: ClassVar[Verbs]
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
-        """Every verb, in the order of the table."""
+        """Return every verb, in the sequence of the table."""
         return list(self.verbs)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Verb | None:  # noqa: ARG002 - as above
-        """The verb's name and summary; nothing of it is imported yet."""
+        """Return the verb's name and summary; nothing of it is imported yet."""
         return Verb(cmd_name, *self.verbs[cmd_name]) if cmd_name in self.verbs else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The verb that is to be run, imported."""
+        """Import the verb that is to be run."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.load() if isinstance(command, Verb) else command, rest
 
@@ -57,15 +57,15 @@ class RootGroup(LazyGroup):
     verbs = VERBS
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Ours in the order of the table, then those of plugins by name."""
-        plugged = [offer.spec.name for offer in session(ctx).host().offers("command")]
+        """Return our verbs in the sequence of the table, then those of plugins by name."""
+        plugged = [offer.spec.name for offer in invocation(ctx).host().offers("command")]
         return [*super().list_commands(ctx), *plugged]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Verb | None:
-        """The verb's name and summary, ours or a plugin's."""
+        """Return the verb's name and summary, ours or a plugin's."""
         if cmd_name in self.verbs:
             return super().get_command(ctx, cmd_name)
-        for offer in session(ctx).host().offers("command"):
+        for offer in invocation(ctx).host().offers("command"):
             if offer.spec.name == cmd_name:
                 spec = cast("CommandSpec", offer.spec)
                 return Verb(cmd_name, spec.app, spec.summary, origin=str(offer.source))

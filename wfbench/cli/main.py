@@ -11,14 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from wfbench.cli.invocation import Invocation, invocation
 from wfbench.cli.lazy import RootGroup
-from wfbench.cli.session import Session, session
-from wfbench.contract import PluginError, WfbenchError
+from wfbench.contract import ExitCode, WfbenchError
 from wfbench.report.console import fail, print_json, warn
-
-INTERRUPTED = 130
-BUG = 70
-"""Something wfbench does not handle; never one of the codes that say what was measured."""
 
 app = typer.Typer(
     cls=RootGroup,
@@ -46,15 +42,13 @@ def root(
         ),
     ] = None,
     no_plugins: Annotated[
-        bool, typer.Option("--no-plugins", is_eager=True, help="Load only our own plugins.")
+        bool, typer.Option("--no-plugins", is_eager=True, help="Load only the bundled plugins.")
     ] = False,
     strict_plugins: Annotated[
         bool,
-        typer.Option("--strict-plugins", is_eager=True, help="A broken plugin is an error."),
+        typer.Option("--strict-plugins", is_eager=True, help="Fail if a plugin is broken."),
     ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Answer in JSON, whatever the verb.")
-    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of handled errors too.")
     ] = False,
@@ -63,11 +57,12 @@ def root(
     ] = False,
 ) -> None:
     """Benchmarks for workflow-conditioned reinforcement learning."""
-    del plugins_dir, no_plugins, strict_plugins, debug  # read by `session` and `main`
+    del plugins_dir, no_plugins, strict_plugins, debug  # read by `Invocation` and `main`
+    current = invocation(ctx)
     if version:
         from wfbench.cli.version import show_versions
 
-        show_versions(session(ctx), json=json)
+        show_versions(current, json=json)
     elif ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 
@@ -88,16 +83,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _invoke(args: list[str]) -> int:
-    state = Session()
+    state = Invocation(args)
     code = _ended(args, state)
-    if code != PluginError.exit_code:
-        for warning in state.warnings:
+    if code != ExitCode.PLUGIN:
+        for warning in state.warnings():
             warn(warning)
     return code
 
 
-def _ended(args: list[str], state: Session) -> int:
-    """Run the command; however it ends, it is with an exit code."""
+def _ended(args: list[str], state: Invocation) -> int:
+    """Run the command and return an exit code, however it ends."""
     try:
         command = typer.main.get_command(app)
         result: Any = command.main(args=args, prog_name="wfbench", standalone_mode=False, obj=state)
@@ -109,24 +104,24 @@ def _ended(args: list[str], state: Session) -> int:
     except typer.TyperException as error:
         ctx = getattr(error, "ctx", None)
         hint = f" (see `{ctx.command_path} --help`)" if ctx is not None else ""
-        return _end(args, f"{error.format_message()}{hint}", 2)
+        return _end(args, f"{error.format_message()}{hint}", ExitCode.USAGE)
     except (KeyboardInterrupt, typer.Abort) as error:
         return _interrupted(args, error.__cause__)
     except BrokenPipeError:
         raise
     except Exception:  # noqa: BLE001 - a bug keeps its traceback, but has its own exit code
         traceback.print_exc()
-        return BUG
-    if result == INTERRUPTED:
-        return _end(args, "interrupted", INTERRUPTED)
+        return ExitCode.BUG
+    if result == ExitCode.INTERRUPTED:
+        return _end(args, "interrupted", ExitCode.INTERRUPTED)
     return result if isinstance(result, int) else 0
 
 
 def _interrupted(args: list[str], cause: BaseException | None) -> int:
     if isinstance(cause, EOFError):  # a bug, which click takes for the end of the input
         traceback.print_exception(cause)
-        return BUG
-    return _end(args, "interrupted", INTERRUPTED)
+        return ExitCode.BUG
+    return _end(args, "interrupted", ExitCode.INTERRUPTED)
 
 
 def _end(args: list[str], line: str, code: int) -> int:

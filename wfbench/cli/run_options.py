@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,31 +10,28 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from wfbench import values
-from wfbench.cli.session import session
-from wfbench.config import PRESETS, SETTINGS, Setting
-from wfbench.contract import UsageError
-from wfbench.layers import Effective, Layer, environment_layer, file_layer, resolve
-from wfbench.selection import parse_options
+from wfbench.api.searching import resolve_settings
+from wfbench.cli.invocation import invocation
+from wfbench.host import values
+from wfbench.settings.config import PRESETS, SETTINGS, Setting
+from wfbench.settings.selection import parse_options
+from wfbench.settings.sources import ResolvedConfig
 
 
 def takes_run_config(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb every flag of a run, and call it with the `effective` configuration."""
+    """Give a verb every flag of a run, and call it with the `resolved` configuration."""
 
     def command(**given: Any) -> None:
         flags = {name: given.pop(name) for name in SETTINGS}
         base = {name: given.pop(name) for name in ("config", "preset", "option")}
-        if given.get("smoke"):
-            if base["preset"] is not None:
-                raise UsageError("--smoke is a preset of its own; leave --preset out")
-            base["preset"] = "smoke"
-        verb(effective=_effective(flags, **base), **given)
+        smoke = bool(given.get("smoke"))
+        verb(resolved=_resolved(flags, **base, smoke=smoke), **given)
 
     hints = inspect.get_annotations(verb, eval_str=True)
     own = [
         p.replace(annotation=hints[p.name], kind=inspect.Parameter.KEYWORD_ONLY)
         for p in inspect.signature(verb).parameters.values()
-        if p.name != "effective"
+        if p.name != "resolved"
     ]
     parameters = [*own, *_sources(), *(_flag(setting) for setting in SETTINGS.values())]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -50,7 +46,7 @@ class RunCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Add what is installed to the options that select a plugin."""
-        host = session(ctx).host()
+        host = invocation(ctx).host()
         for parameter in self.params:
             setting = SETTINGS.get(parameter.name or "")
             if setting is not None and setting.kind:
@@ -60,18 +56,17 @@ class RunCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
-def _effective(
-    flags: dict[str, Any], *, config: Path | None, preset: str | None, option: list[str] | None
-) -> Effective:
-    given = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in flags.items()
-        if value is not None and value != []
-    }
-    layers = [] if config is None else [file_layer(config)]
-    layers.append(environment_layer(os.environ))
-    layers.append(Layer("command line", given, parse_options(option or ()), preset))
-    return resolve(layers)
+def _resolved(
+    flags: dict[str, Any],
+    *,
+    config: Path | None,
+    preset: str | None,
+    option: list[str] | None,
+    smoke: bool,
+) -> ResolvedConfig:
+    given = {name: value for name, value in flags.items() if value is not None and value != []}
+    options = parse_options(option or ())
+    return resolve_settings(given, preset, config, options, smoke=smoke, source="command line")
 
 
 def _sources() -> list[inspect.Parameter]:
@@ -135,7 +130,7 @@ def _help(setting: Setting) -> str:
 
 def _completer(kind: str) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
     def complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-        offers = session(ctx).host(quiet=True).offers(kind)
+        offers = invocation(ctx).host(quiet=True).offers(kind)
         return _starting((offer.spec.name, offer.spec.summary) for offer in offers)(incomplete)
 
     return complete

@@ -8,19 +8,19 @@ from importlib.metadata import PackageNotFoundError, version
 import typer
 
 from wfbench import __version__
-from wfbench.cli.session import Session
+from wfbench.cli.invocation import Invocation
 from wfbench.contract import API_FLOOR, API_VERSION
 from wfbench.report.console import print_json
 
 _LIBRARIES = ("gymnasium", "numba", "numpy", "pluggy", "torch")
 
 
-def show_versions(session: Session, *, json: bool) -> None:
+def show_versions(current: Invocation, *, json: bool) -> None:
     """Print wfbench's version, then those of Python, libraries and plugins."""
     libraries = {name: _installed(name) for name in _LIBRARIES}
     plugins = {
         source.distribution: source.version
-        for source in session.host(quiet=True).loaded
+        for source in current.host(quiet=True).loaded
         if source.distribution and not source.bundled
     }
     api = f"{API_FLOOR} to {API_VERSION}"

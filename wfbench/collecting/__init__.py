@@ -1,4 +1,4 @@
-"""What collectors are made of, for ours and for other people's.
+"""What collectors are made of, ours and other people's.
 
 `lifecycle` is the states a collector goes through, `buffer` the arrays of a rollout, `phases` its
 counters, `draws` the numbers actions are drawn with, `checks`, `faults` and `deadlines` what is

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.contract import BatchEnv, EnvInfo, EnvRef, StepArrays, WorkerError
+from wfbench.contract import BatchEnv, EnvRef, StepArrays
 
-from .checks import has_nan, rows_with_nan
-from .faults import cause_of, trace_of
+from .checks import has_nan
+from .scalar import ScalarSlice
+from .slices import EnvSlice
 
 
-class BatchSlice:
+class BatchSlice(EnvSlice):
     """Some environments of a plan as one `BatchEnv`; the counterpart of `ScalarSlice`.
 
-    What the batch raises cannot be laid at one environment's door; NaN can.
+    What the batch raises cannot be attributed to one environment; NaN can.
     """
 
     def __init__(
@@ -30,71 +32,65 @@ class BatchSlice:
         worker: int = 0,
         check: bool = True,
     ) -> None:
-        self._indices = list(indices)
-        self._seeds = [int(seed) for seed in seeds]
-        self._worker = worker
-        self._check = check
-        try:
-            self._env: BatchEnv = ref.make_batch(len(self._indices))
+        super().__init__(indices, seeds, worker, check=check)
+        with self._attributed("the batch could not be built: "):
+            self._env: BatchEnv = ref.make_batch(len(self))
             found = self._env.info
-        except BaseException as error:
-            raise self._fault(error, "the batch could not be built: ") from error
-        self.info: EnvInfo = replace(found, obs_dtype=np.dtype(found.obs_dtype).str, batched=True)
-
-    def __len__(self) -> int:
-        return len(self._indices)
+        self.info = replace(found, obs_dtype=np.dtype(found.obs_dtype).str, batched=True)
 
     def reset(self, obs: NDArray[Any]) -> None:
         """Start every env's stream of episodes from its seed and write the first observations."""
-        try:
+        with self._attributed():
             self._env.reset(np.array(self._seeds, dtype=np.uint64), obs)
-        except BaseException as error:
-            raise self._fault(error) from error
         if self._check and has_nan(obs):
             row = int(np.isnan(obs.reshape(len(obs), -1)).any(axis=1).argmax())
             raise self._fault(ValueError("reset wrote an observation with NaN in it"), row=row)
 
     def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
-        """One step of every environment; row i of `out` is of the i-th of them."""
+        """Step every environment; row i of `out` is of the i-th of them."""
         try:
             self._env.step(actions, out)
         except BaseException as error:
             raise self._fault(error) from error
         if self._check:
             self._refuse_nan(out)
+            finite = np.isfinite(out.rewards)
+            if not finite.all():
+                row = int(finite.argmin())
+                raise self._fault(ValueError(f"step wrote the reward {out.rewards[row]}"), row=row)
 
     def has_true_state(self) -> bool:
-        """A batch has no nested state to tell."""
+        """Return False: a batch has no nested state."""
         return False
 
     def true_states(self) -> list[Any]:
-        """Refused."""
+        """Raise WorkerError: a batch has no nested state."""
         raise self._fault(TypeError("a batched environment has no true state"))
 
     def close(self) -> None:
         """Close the batch."""
-        try:
+        with self._attributed():
             self._env.close()
+
+    @contextmanager
+    def _attributed(self, prefix: str = "") -> Iterator[None]:
+        try:
+            yield
         except BaseException as error:
-            raise self._fault(error) from error
+            raise self._fault(error, prefix) from error
 
-    def _refuse_nan(self, out: StepArrays) -> None:
-        bad = rows_with_nan(out)
-        if len(bad):
-            error = ValueError("step wrote an observation with NaN in it")
-            raise self._fault(error, row=int(bad[0]))
-        finite = np.isfinite(out.rewards)
-        if not finite.all():
-            row = int(finite.argmin())
-            raise self._fault(ValueError(f"step wrote the reward {out.rewards[row]}"), row=row)
 
-    def _fault(
-        self, error: BaseException, prefix: str = "", *, row: int | None = None
-    ) -> WorkerError:
-        return WorkerError(
-            prefix + cause_of(error),
-            worker=self._worker,
-            env=None if row is None else self._indices[row],
-            seed=None if row is None else self._seeds[row],
-            traceback=trace_of(error),
-        )
+def build_slice(
+    ref: EnvRef,
+    indices: Sequence[int],
+    seeds: Sequence[int],
+    *,
+    batched: bool,
+    worker: int = 0,
+    check: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> EnvSlice:
+    """Build environments of a plan in batched or scalar form; see `ScalarSlice` for `progress`."""
+    if batched:
+        return BatchSlice(ref, indices, seeds, worker=worker, check=check)
+    return ScalarSlice(ref, indices, seeds, worker=worker, check=check, progress=progress)

@@ -2,67 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.contract import Acts, Counters, EnvInfo, PluginError, Rollout, StepArrays
+from wfbench.contract.record import STEP_FIELDS, StepRecord, array_shapes
+
+OBSERVATIONS = ("obs", "final_obs")
+
+
+def buffer_shapes(
+    steps: int, columns: int, info: EnvInfo
+) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Return shape and type of every array of a `RolloutBuffer`."""
+    cells = (steps, columns)
+    shapes = array_shapes(StepRecord, cells, info) | array_shapes(Acts, cells, info)
+    return shapes | {"obs": ((steps + 1, columns, *info.obs_shape), info.obs_dtype)}
 
 
 class RolloutBuffer:
     """`steps` rows of `columns` environments, filled in any order, each cell once or again.
 
     `obs` has one row more than the others: row t + 1 is where step t leaves the observation to act
-    on next, so an environment that steps into `cells(t)` copies nothing. `final_obs`
-    is as large as `obs`, but only the cells in which an episode ended are ever touched.
+    on next, so an environment that steps into `cells(t)` copies nothing. `final_obs` is as large as
+    `obs`, but only the cells in which an episode ended are ever touched. `arrays` are those of
+    `buffer_shapes`, for a buffer in memory that is already there.
     """
 
-    def __init__(self, steps: int, columns: int, info: EnvInfo) -> None:
-        shape, dtype = info.obs_shape, np.dtype(info.obs_dtype)
-        cells = (steps, columns)
+    obs: NDArray[Any]
+    actions: NDArray[np.int64]
+    rewards: NDArray[np.float32]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    final_obs: NDArray[Any]
+
+    def __init__(
+        self,
+        steps: int,
+        columns: int,
+        info: EnvInfo,
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
         self.steps = steps
         self.columns = columns
-        self.obs: NDArray[Any] = np.empty((steps + 1, columns, *shape), dtype)
-        self.final_obs: NDArray[Any] = np.empty((*cells, *shape), dtype)
-        self.actions: NDArray[np.int64] = np.empty(cells, np.int64)
-        self.log_probs: NDArray[np.float32] = np.empty(cells, np.float32)
-        self.values: NDArray[np.float32] = np.empty(cells, np.float32)
-        self.rewards: NDArray[np.float32] = np.empty(cells, np.float32)
-        self.terminated: NDArray[np.bool_] = np.zeros(cells, np.bool_)
-        self.truncated: NDArray[np.bool_] = np.zeros(cells, np.bool_)
-        self.compromised: NDArray[np.uint32] = np.zeros(cells, np.uint32)
-        self.ended_session: NDArray[np.bool_] = np.zeros(cells, np.bool_)
+        self.arrays = arrays or {
+            name: (np.empty if name in OBSERVATIONS else np.zeros)(*shape)
+            for name, shape in buffer_shapes(steps, columns, info).items()
+        }
+        vars(self).update(self.arrays)
+        self._out = StepArrays.among({**self.arrays, "obs": self.obs[1:]})
 
     def cells(self, step: int, columns: slice = slice(None)) -> StepArrays:
-        """Where step `step` of a run of columns is to be written."""
-        return StepArrays(
-            obs=self.obs[step + 1, columns],
-            rewards=self.rewards[step, columns],
-            terminated=self.terminated[step, columns],
-            truncated=self.truncated[step, columns],
-            final_obs=self.final_obs[step, columns],
-            compromised=self.compromised[step, columns],
-            ended_session=self.ended_session[step, columns],
-        )
+        """Return where step `step` of a run of columns is to be written."""
+        return self._out.rows((step, columns))
 
     def put_acts(self, step: int, columns: slice, acts: Acts) -> None:
         """Store what the policy chose at `step` for a run of columns."""
-        self.actions[step, columns] = acts.actions
-        self.log_probs[step, columns] = acts.log_probs
-        self.values[step, columns] = acts.values
+        for name, values in zip(Acts._fields, acts, strict=True):
+            self.arrays[name][step, columns] = values
 
     def put_step(self, step: int, columns: slice, source: StepArrays) -> None:
         """Copy one step of a run of columns from arrays that are as long as that run."""
-        self.obs[step + 1, columns] = source.obs
-        self.rewards[step, columns] = source.rewards
-        self.terminated[step, columns] = source.terminated
-        self.truncated[step, columns] = source.truncated
-        self.compromised[step, columns] = source.compromised
-        self.ended_session[step, columns] = source.ended_session
-        ended = source.terminated | source.truncated
-        if ended.any():
-            self.final_obs[step, columns][ended] = source.final_obs[ended]
+        self.cells(step, columns).write(source)
+
+    def put_columns(self, columns: slice, source: Mapping[str, NDArray[Any]]) -> int:
+        """Copy all steps of a run of columns; return the bytes moved.
+
+        `source` has arrays like those of a buffer. Its `final_obs` may hold the last observations
+        of the episodes that ended and nothing else, as that of a rollout does.
+        """
+        moved = 0
+        ended = source["terminated"] | source["truncated"]
+        for name, array in source.items():
+            into = self.arrays[name][:, columns]
+            if name == "final_obs":
+                final_obs = array[ended] if array.ndim == into.ndim else array
+                into[ended] = final_obs
+                moved += final_obs.nbytes
+            else:
+                into[...] = array
+                moved += array.nbytes
+        return moved
 
     def rollout(
         self,
@@ -73,34 +96,28 @@ class RolloutBuffer:
         env_id: NDArray[np.int64] | None = None,
         marks: tuple[str, ...] = (),
     ) -> Rollout:
-        """The rollout these arrays hold; it takes them over."""
-        ids = np.arange(self.columns, dtype=np.int64) if env_id is None else env_id
+        """Return the rollout these arrays hold; it takes them over."""
+        arrays: dict[str, Any] = {name: self.arrays[name] for name in (*STEP_FIELDS, *Acts._fields)}
+        arrays |= {
+            "obs": self.obs[:-1],
+            "next_obs": self.obs[-1],
+            "final_obs": self.final_obs[self.terminated | self.truncated],
+        }
+        versions = np.broadcast_to(np.asarray(policy_version, np.int64), (self.columns,))
         return Rollout(
-            obs=self.obs[:-1],
-            actions=self.actions,
-            rewards=self.rewards,
-            terminated=self.terminated,
-            truncated=self.truncated,
-            final_obs=self.final_obs[self.terminated | self.truncated],
-            next_obs=self.obs[-1],
-            compromised=self.compromised,
-            ended_session=self.ended_session,
-            log_probs=self.log_probs,
-            values=self.values,
-            env_id=ids,
+            **arrays,
+            env_id=np.arange(self.columns, dtype=np.int64) if env_id is None else env_id,
             first_step=np.array(first_step, dtype=np.int64),
-            policy_version=np.broadcast_to(
-                np.asarray(policy_version, dtype=np.int64), (self.columns,)
-            ).copy(),
+            policy_version=versions.copy(),
             counters=counters,
             marks=marks,
         )
 
 
 def checked_acts(acts: Acts, rows: int, num_actions: int, *, check: bool) -> Acts:
-    """The policy's answer for `rows` observations, refused if it cannot be one.
+    """Return the policy's answer for `rows` observations; raise PluginError if it cannot be one.
 
-    Shapes are always looked at; with `check`, every action must exist too.
+    Shapes are always checked; with `check`, every action must exist too.
     """
     shapes = (acts.actions.shape, acts.log_probs.shape, acts.values.shape)
     if shapes != ((rows,),) * 3:

@@ -1,4 +1,4 @@
-"""What an environment may give: spaces that can be collected, and values that keep to them."""
+"""Check what an environment gives: its spaces, and values that keep to them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _NO_ROWS: NDArray[np.intp] = np.empty(0, np.intp)
 
 
 def info_of(env: Any) -> EnvInfo:
-    """Shapes and workflow model of a gymnasium environment; TypeError if it cannot be collected."""
+    """Return shapes and workflow model of an environment; raise TypeError if it does not fit."""
     workflow = getattr(env.unwrapped, "workflow", None)
     return info_of_spaces(env.observation_space, env.action_space, workflow)
 
 
 def info_of_spaces(space: Any, actions: Any, workflow: Any) -> EnvInfo:
-    """The same of one whose spaces and workflow model are known."""
+    """Return the same from spaces and a workflow model."""
     for wanted, found in (("Box", space), ("Discrete", actions)):
         if wanted not in {base.__name__ for base in type(found).__mro__}:
             raise TypeError(f"a {wanted} space is needed where the environment has {found}")
@@ -37,7 +37,7 @@ def info_of_spaces(space: Any, actions: Any, workflow: Any) -> EnvInfo:
 def refuse_bad_obs(
     obs: Any, shape: tuple[int, ...] | None, dtype: np.dtype[Any] | None, where: str
 ) -> None:
-    """Refuse what `where` returned as an observation if it has not this shape and type."""
+    """Raise if what `where` returned is not an observation of this shape and type."""
     if not isinstance(obs, np.ndarray):
         raise TypeError(f"{where} returned an observation of type {type(obs).__name__}")
     if obs.shape != shape:
@@ -47,7 +47,7 @@ def refuse_bad_obs(
 
 
 def refuse_bad_reward(reward: Any) -> None:
-    """Refuse what a step returned as a reward if it is not a finite number."""
+    """Raise if what a step returned as a reward is not a finite number."""
     if type(reward) is not float and np.ndim(reward) != 0:
         raise ValueError(f"step returned a reward of shape {np.shape(reward)}, not a number")
     try:
@@ -59,12 +59,12 @@ def refuse_bad_reward(reward: Any) -> None:
 
 
 def has_nan(obs: NDArray[Any]) -> bool:
-    """Whether NaN is anywhere in these observations."""
+    """Return whether NaN is anywhere in these observations."""
     return obs.dtype.kind == "f" and bool(np.isnan(obs).any())
 
 
 def rows_with_nan(out: StepArrays) -> NDArray[np.intp]:
-    """The rows of a step in which the observation to act on or the final one has NaN in it."""
+    """Return the rows of a step with NaN in the observation to act on or the final one."""
     if out.obs.dtype.kind != "f":
         return _NO_ROWS
     ended = out.terminated | out.truncated

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from wfbench.contract import uniform_draws
 
 _AT_ONCE = 1 << 16
-"""Numbers made in one go: enough to make the call's own cost vanish, few enough to stay cached."""
+"""Numbers made at once: enough to hide the cost of the call, few enough to stay cached."""
 
 
 def draw_rows(
     seeds: NDArray[np.uint64], first_step: int, steps: int
 ) -> Iterator[NDArray[np.float64]]:
-    """One row of draws per step, one number per seed, as `uniform_draws` defines them."""
+    """Yield a row of draws per step, one number per seed, as `uniform_draws` defines them."""
     chunk = max(1, _AT_ONCE // max(1, len(seeds)))
     for start in range(0, steps, chunk):
         numbers = np.arange(start, min(start + chunk, steps), dtype=np.uint64)

@@ -1,17 +1,17 @@
-"""How an exception that cannot be trusted becomes text."""
+"""Turn exceptions that cannot be trusted into text."""
 
 from __future__ import annotations
 
 import traceback
 
 IN_PROCESS_FAULTS: tuple[type[BaseException], ...] = (Exception, SystemExit)
-"""What an environment in the caller's own process may raise without it being meant for others."""
+"""What counts as an environment's fault in the caller's own process; not KeyboardInterrupt."""
 
 _LONGEST = 500
 
 
 def cause_of(error: BaseException) -> str:
-    """Type and message of any exception in one line, even of one that cannot print itself."""
+    """Return type and message of an exception in one line, even if it cannot print itself."""
     kind = type(error).__name__
     try:
         message = " ".join(str(error).split())
@@ -21,7 +21,7 @@ def cause_of(error: BaseException) -> str:
 
 
 def trace_of(error: BaseException) -> str:
-    """The traceback as text."""
+    """Return the traceback as text."""
     try:
         return "".join(traceback.format_exception(error))
     except Exception:  # noqa: BLE001 - as above

@@ -1,4 +1,4 @@
-"""Worker processes that a library started, one per environment: how one died, and their end."""
+"""Worker processes that a library started, one per environment: find a death, and end them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from multiprocessing.process import BaseProcess
 from time import monotonic
 
 from wfbench.contract import Plan, WorkerError
+from wfbench.processes.children import exit_text
 
 EXIT_REPORT = 1.0
-"""Seconds a worker whose pipe has ended has for being seen to end."""
+"""Grace period for an exit code after a worker's pipe has ended."""
 
 
 def death(
     processes: Sequence[BaseProcess], plan: Plan, library: str, wait: float = EXIT_REPORT
 ) -> WorkerError | None:
-    """How a worker died, if one is seen to have within `wait` seconds."""
+    """Return how a worker died, or None if none has after `wait` seconds."""
     until = monotonic() + wait
     while True:
         for index, process in enumerate(processes):
@@ -43,10 +44,8 @@ def kill(
 
 
 def _died(plan: Plan, index: int, code: int, library: str) -> WorkerError:
-    ended = WorkerError("", worker=index, exitcode=code)
-    how = f"killed by {ended.signal}" if ended.signal else f"exited with status {code}"
     return WorkerError(
-        f"{how}; if it raised something, {library} left it on standard error",
+        f"{exit_text(code)}; if it raised something, {library} left it on standard error",
         worker=index,
         env=index,
         seed=plan.env_seeds[index],

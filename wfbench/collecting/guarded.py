@@ -1,4 +1,4 @@
-"""One environment of a plan, as it stands behind a library's vector environment."""
+"""One environment of a plan, wrapped for a library's vector environment."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 
 from wfbench.contract import Plan, WorkerError
+from wfbench.contract.record import INFO_TYPES
 
 from .checks import has_nan, refuse_bad_obs, refuse_bad_reward
 from .faults import IN_PROCESS_FAULTS, cause_of, trace_of
@@ -31,7 +32,7 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose faults name it and whose values are what its spaces promise.
 
     Its first episode is that of the plan's seed, whatever seed a library gives. Its `info` holds
-    only what a rollout needs, so that nothing else is moved. Where it is not `in_process`, it has a
+    only what a rollout needs, so that nothing else is moved. Unless it is `in_process`, it has a
     worker of its own.
     """
 
@@ -41,14 +42,14 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._seed = plan.env_seeds[index]
         self._check = plan.check
         self._begun = False
-        with self._blamed():
+        with self._attributed():
             super().__init__(plan.env.make(index))
             self._shape = self.env.observation_space.shape
             self._dtype = self.env.observation_space.dtype
 
     @property
     def workflow(self) -> Any:
-        """The workflow model of the environment, if it has one."""
+        """Return the workflow model of the environment, if it has one."""
         return getattr(self.env.unwrapped, "workflow", None)
 
     def reset(
@@ -57,28 +58,26 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         seed: int | None = None,  # noqa: ARG002 (its own is used)
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """The first episode of the plan's seed, and then the next ones."""
+        """Start the first episode of the plan's seed, and from then on the next one."""
         own = None if self._begun else self._seed
         self._begun = True
-        with self._blamed():
+        with self._attributed():
             obs = self.env.reset(seed=own, options=options)[0]
             self._refuse_bad(obs, "reset")
             return obs, {}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """One step."""
-        with self._blamed():
+        """Make a step."""
+        with self._attributed():
             obs, reward, terminated, truncated, info = self.env.step(action)
             self._refuse_bad(obs, "step")
             if self._check:
                 refuse_bad_reward(reward)
             if terminated or truncated:
-                # The library keeps it while the next episode begins, perhaps in the same array.
+                # The library keeps it while the next episode may begin in the same array.
                 obs = np.array(obs)
-            kept = {
-                "compromised_hosts": int(info.get("compromised_hosts", 0)),
-                "ended_session": bool(info.get("ended_session", False)),
-            }
+            # Plain numbers, which libraries gather in arrays of the right type.
+            kept = {key: kind(info.get(key, 0)).item() for key, kind in INFO_TYPES.items()}
             return obs, reward, bool(terminated), bool(truncated), kept
 
     def _refuse_bad(self, obs: Any, where: str) -> None:
@@ -88,7 +87,7 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
                 raise ValueError(f"{where} returned an observation with NaN in it")
 
     @contextmanager
-    def _blamed(self) -> Iterator[None]:
+    def _attributed(self) -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt:
@@ -96,9 +95,9 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         except BaseException as error:
             if self._in_process and not isinstance(error, IN_PROCESS_FAULTS):
                 raise
-            raise EnvFault(self._told(error)) from None
+            raise EnvFault(self._error(error)) from None
 
-    def _told(self, error: BaseException) -> WorkerError:
+    def _error(self, error: BaseException) -> WorkerError:
         return WorkerError(
             cause_of(error),
             worker=0 if self._in_process else self._index,

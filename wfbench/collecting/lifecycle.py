@@ -1,4 +1,4 @@
-"""The states every collector goes through, so that misuse is one clear line."""
+"""The states every collector goes through; misuse is one clear error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wfbench.contract import CollectError, EnvInfo, Plan, Policy, Rollout, Usage
 
 
 class Lifecycle(ABC):
-    """`open`, any number of `collect`, `close`; and again, if wished.
+    """`open`, any number of `collect`, `close`, and again from the start.
 
     A failed `open` has already released everything. After a failed `collect` nothing but `close` is
     accepted, because what the environments did since the last good rollout is not known.
@@ -36,7 +36,7 @@ class Lifecycle(ABC):
         return self._info
 
     def collect(self, policy: Policy, steps: int) -> Rollout:
-        """Go on for `steps` steps of every environment from where the last call ended."""
+        """Continue for `steps` steps of every environment from where the last call ended."""
         if self._plan is None or self._info is None:
             raise UsageError(f"{self.name} is not open; open it with a plan before it collects")
         if self._failure is not None:

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.contract import EnvInfo, EnvRef, StepArrays, WorkerError
+from wfbench.contract import EnvInfo, EnvRef, StepArrays
+from wfbench.contract.record import INFO_FIELDS
 
-from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward, rows_with_nan
-from .faults import cause_of, trace_of
+from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward
+from .slices import EnvSlice
 
 
 class ScalarEnv:
     """One environment that resets itself when an episode ends.
 
-    With `check`, an observation or a reward that is not what the spaces promise is refused with a
-    ValueError or TypeError that says what was wrong. Whether a step's observation has NaN in it is
-    left to the caller, who can look at many rows at once.
+    With `check`, an observation or a reward that breaks what the spaces promise raises a ValueError
+    or TypeError. Whether a step's observation has NaN in it is left to the caller, who can look at
+    many rows at once.
     """
 
     def __init__(self, env: Any, info: EnvInfo, *, check: bool) -> None:
@@ -29,7 +30,7 @@ class ScalarEnv:
         self._check = check
 
     def first(self, seed: int) -> NDArray[Any]:
-        """Start the env's stream of episodes; its first observation."""
+        """Start the env's stream of episodes; return its first observation."""
         obs = self.env.reset(seed=seed)[0]
         if self._check:
             refuse_bad_obs(obs, self._shape, self._dtype, "reset")
@@ -38,7 +39,7 @@ class ScalarEnv:
         return np.asarray(obs)
 
     def step(self, action: int, out: StepArrays, row: int) -> None:
-        """Apply an action and write what came of it into `row`."""
+        """Apply an action and write the result into `row`."""
         obs, reward, terminated, truncated, info = self.env.step(action)
         if self._check:
             refuse_bad_obs(obs, self._shape, self._dtype, "step")
@@ -46,8 +47,8 @@ class ScalarEnv:
         out.rewards[row] = reward
         out.terminated[row] = terminated
         out.truncated[row] = truncated
-        out.compromised[row] = info.get("compromised_hosts", 0)
-        out.ended_session[row] = info.get("ended_session", False)
+        for name, key in INFO_FIELDS.items():
+            getattr(out, name)[row] = info.get(key, 0)
         if terminated or truncated:
             out.final_obs[row] = obs
             obs = self.env.reset()[0]
@@ -56,11 +57,12 @@ class ScalarEnv:
         out.obs[row] = obs
 
 
-class ScalarSlice:
+class ScalarSlice(EnvSlice):
     """Some environments of a plan, stepped one after the other.
 
-    Whatever one of them raises becomes a `WorkerError` that names it. `progress` is told the index
-    of the environment that is about to run, so that a death can be laid at its door.
+    Whatever one of them raises becomes a `WorkerError` that names it, if it is one of `faults`.
+    `progress` is called with the index of the environment that is about to run, so that a death can
+    be attributed to it.
     """
 
     def __init__(
@@ -74,24 +76,17 @@ class ScalarSlice:
         faults: tuple[type[BaseException], ...] = (BaseException,),
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        self._indices = list(indices)
-        self._seeds = [int(seed) for seed in seeds]
-        self._worker = worker
-        self._check = check
+        super().__init__(indices, seeds, worker, check=check)
         self._faults = faults
         self._progress = progress
         self._envs: list[ScalarEnv] = []
-        self.info: EnvInfo
         for row, index in enumerate(self._indices):
             self._at(row)
             try:
                 self._add(ref.make(index))
             except faults as error:
                 self.close()
-                raise self._fault(row, error, "could not be built: ") from error
-
-    def __len__(self) -> int:
-        return len(self._indices)
+                raise self._fault(error, "could not be built: ", row=row) from error
 
     def reset(self, obs: NDArray[Any]) -> None:
         """Start every env's stream of episodes from its seed and write the first observations."""
@@ -100,42 +95,42 @@ class ScalarSlice:
             try:
                 obs[row] = env.first(self._seeds[row])
             except self._faults as error:
-                raise self._fault(row, error) from error
+                raise self._fault(error, row=row) from error
 
     def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
-        """One step of every environment; row i of `out` is of the i-th of them."""
+        """Step every environment; row i of `out` is of the i-th of them."""
         row = 0
         try:
             for row, action in enumerate(actions.tolist()):
                 self._at(row)
                 self._envs[row].step(action, out, row)
         except self._faults as error:
-            raise self._fault(row, error) from error
+            raise self._fault(error, row=row) from error
         if self._check:
-            self._refuse_nan(out, 0)
+            self._refuse_nan(out)
 
     def step_one(self, row: int, action: int, out: StepArrays) -> None:
-        """One step of the environment `row`, written to the only row of `out`."""
+        """Step the environment `row` into the only row of `out`."""
         try:
             self._envs[row].step(action, out, 0)
         except self._faults as error:
-            raise self._fault(row, error) from error
+            raise self._fault(error, row=row) from error
         if self._check:
             self._refuse_nan(out, row)
 
     def true_states(self) -> list[Any]:
-        """The full nested state of every environment."""
+        """Return the full nested state of every environment."""
         states, row = [], 0
         try:
             for row, env in enumerate(self._envs):
                 self._at(row)
                 states.append(env.env.unwrapped.true_state())
         except self._faults as error:
-            raise self._fault(row, error) from error
+            raise self._fault(error, row=row) from error
         return states
 
     def has_true_state(self) -> bool:
-        """Whether `true_states` can be asked."""
+        """Return whether `true_states` can be asked."""
         return all(hasattr(env.env.unwrapped, "true_state") for env in self._envs)
 
     def close(self) -> None:
@@ -154,24 +149,9 @@ class ScalarSlice:
         self.info = info
         self._envs.append(ScalarEnv(env, info, check=self._check))
 
-    def _refuse_nan(self, out: StepArrays, first: int) -> None:
-        bad = rows_with_nan(out)
-        if len(bad):
-            error = ValueError("step returned an observation with NaN in it")
-            raise self._fault(first + int(bad[0]), error)
-
     def _at(self, row: int) -> None:
         if self._progress is not None:
             self._progress(self._indices[row])
-
-    def _fault(self, row: int, error: BaseException, prefix: str = "") -> WorkerError:
-        return WorkerError(
-            prefix + cause_of(error),
-            worker=self._worker,
-            env=self._indices[row],
-            seed=self._seeds[row],
-            traceback=trace_of(error),
-        )
 
 
 def _shape(info: EnvInfo) -> tuple[Any, ...]:

@@ -3,8 +3,8 @@
 A plugin author needs nothing else: write a module with functions marked `@hookimpl` that return
 descriptors (`CollectorSpec`, ...), point the entry-point group `wfbench` at it, and run
 `wfbench plugins check NAME`. This package imports nothing of wfbench. Descriptors, errors and
-`hookimpl` cost nothing to import; the other names bring numpy with them when first asked for, so
-that a plugin which is only listed never pays for it.
+`hookimpl` are cheap to import. The other names import numpy when they are first used, so that
+listing plugins does not load it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from .errors import (
     CollectError,
     DeadlineError,
     ExecutorError,
+    ExitCode,
     NotComparableError,
     PluginError,
     UsageError,
@@ -40,7 +41,7 @@ from .errors import (
     WorkerError,
 )
 from .executor import Call, Executor, News
-from .importing import load_object
+from .importing import Shipment, load_object, register_local, ship_local
 from .specs import (
     API_FLOOR,
     API_VERSION,
@@ -49,12 +50,14 @@ from .specs import (
     ClaimSpec,
     CollectorSpec,
     CommandSpec,
+    EnvRef,
     EnvSpec,
     Event,
     ExecutorSpec,
     FactorySpec,
     Health,
     HealthCheckSpec,
+    Published,
     Reference,
     ReporterSpec,
     SearcherSpec,
@@ -63,9 +66,10 @@ from .specs import (
 )
 
 if TYPE_CHECKING:
-    from .env import BatchEnv, EnvInfo, StepArrays, WorkflowModel
-    from .plan import Deadlines, EnvRef, Plan, uniform_draws
+    from .env import BatchEnv, EnvInfo, WorkflowModel
+    from .plan import Deadlines, Plan, uniform_draws
     from .policy import Acts, Policy, PolicySnapshot
+    from .record import StepArrays
     from .roles import (
         Arrays,
         Collector,
@@ -127,6 +131,7 @@ __all__ = [
     "Executor",
     "ExecutorError",
     "ExecutorSpec",
+    "ExitCode",
     "FactorySpec",
     "Finding",
     "FindingTable",
@@ -143,6 +148,7 @@ __all__ = [
     "PluginError",
     "Policy",
     "PolicySnapshot",
+    "Published",
     "Reference",
     "Reporter",
     "ReporterSpec",
@@ -151,6 +157,7 @@ __all__ = [
     "Searcher",
     "SearcherSetup",
     "SearcherSpec",
+    "Shipment",
     "Spec",
     "StepArrays",
     "TrainCase",
@@ -167,5 +174,7 @@ __all__ = [
     "WorkflowSample",
     "hookimpl",
     "load_object",
+    "register_local",
+    "ship_local",
     "uniform_draws",
 ]

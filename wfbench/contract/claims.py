@@ -1,8 +1,8 @@
-"""Documented claims: what a claim's measurement is given, and what it must find.
+"""Documented claims: what the measurement of a claim gets and returns.
 
-`wfbench reproduce` calls a claim's `measure` with a `Lab` and gets a `Finding`. The laboratory
-measures whatever plugins are installed, by their selectors, interleaves what is compared, keeps
-every sample for the report, and measures equal things once however many claims ask for them.
+`wfbench reproduce` calls a claim's `measure` with a `Lab` and gets a `Finding`. The lab measures
+installed plugins by their selectors, interleaves what is compared, and keeps every sample for the
+report. It measures equal cases only once, however many claims ask for them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 Verdict = Literal["reproduced", "reproduced in part", "not reproduced", "cannot be tested here"]
-VERDICTS: tuple[Verdict, ...] = (
-    "reproduced",
-    "reproduced in part",
-    "not reproduced",
-    "cannot be tested here",
-)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A value and the interval it lies in with 95 % confidence; none from one sample."""
+    """A value and its 95 % confidence interval; one sample has no interval."""
 
     value: float
     low: float | None = None
@@ -41,7 +36,7 @@ class FindingTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """What the measurement of a claim came to."""
+    """The result of measuring a claim."""
 
     measured: str
     """The measured figure with its unit, as the table shows it."""
@@ -53,7 +48,7 @@ class Finding:
     values: Mapping[str, float | None] = field(default_factory=dict)
     """Every other figure by name; None where there is none, such as a median never reached."""
     scaled: tuple[str, ...] = ()
-    """What was smaller than documented, so that it could be measured here."""
+    """What was scaled down from the documented size, to be measured here."""
     tables: tuple[FindingTable, ...] = ()
 
     def __post_init__(self) -> None:
@@ -70,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class CollectCase:
-    """Collecting, and nothing else: which collector from which environments for which policy."""
+    """A case that only collects: collector, environments and policy."""
 
     collector: str
     """A selector, such as `pipe:payload=true-state`."""
@@ -81,13 +76,13 @@ class CollectCase:
 
 @dataclass(frozen=True)
 class CollectSample:
-    """One case in one round, from a fresh process; start-up and warm-up are not in `wall`."""
+    """One case in one round, in a fresh process; `wall` excludes start-up and warm-up."""
 
     round: int
     seed: int
     transitions: int
     vector_steps: int
-    """How often every environment made a step."""
+    """How many steps every environment made."""
     wall: float
     cpu: float
     """CPU seconds of the whole process tree."""
@@ -102,13 +97,13 @@ class CollectSample:
 
     @property
     def step_ms(self) -> float:
-        """Milliseconds until every environment has made a step."""
+        """Milliseconds per step of all environments."""
         return 1e3 * self.wall / self.vector_steps
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainCase:
-    """Training of orders, one after the other."""
+    """A case that trains orders, one after the other."""
 
     trainer: str
     """A selector."""
@@ -116,24 +111,24 @@ class TrainCase:
     collector: str = "vector"
     env: str = "cage2"
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the run configuration, by field: `n_envs`, `max_episodes`, `score`, ..."""
+    """Settings of the run configuration, by field: `n_envs`, `max_episodes`, `score`, ..."""
 
 
 @dataclass(frozen=True)
 class Rollouts:
-    """A training rollout by rollout; all of the same length."""
+    """A training as one value per rollout."""
 
     env_steps: tuple[int, ...]
     """Environment steps spent so far."""
     transitions: tuple[int, ...]
-    """Data of each rollout."""
+    """Transitions of each rollout."""
     compliance: tuple[float, ...]
     env_return: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class WorkflowSample:
-    """How the training of one order went."""
+    """The training of one order."""
 
     order: str
     status: str
@@ -149,6 +144,9 @@ class WorkflowSample:
     rollouts: Rollouts
 
 
+_APART = ("start_up", "store", "observers")
+
+
 @dataclass(frozen=True)
 class TrainSample:
     """One case in one round."""
@@ -159,19 +157,19 @@ class TrainSample:
     """One per order."""
     seconds: Mapping[str, float]
     """By phase: `env`, `transport`, `inference`, `idle`, `shaping`, `update`, `search` (with
-    evaluation), `open`, ...; they sum to `wall`."""
+    evaluation), `start_up`, ..."""
     memory: int
     """Bytes of the whole process tree while it trained (PSS); 0 unless in a fresh process."""
 
     @property
     def working(self) -> float:
-        """Seconds without start-up and without what only this measurement needed."""
-        return self.seconds["wall"] - sum(self.seconds[p] for p in ("open", "store", "observers"))
+        """Seconds without start-up and without the costs of measuring."""
+        return sum(self.seconds.values()) - sum(self.seconds[p] for p in _APART)
 
 
 @dataclass(frozen=True)
 class GradientSample:
-    """Gradients of independent batches at one and the same policy."""
+    """Gradients of independent batches at the same policy."""
 
     round: int
     seed: int
@@ -184,7 +182,7 @@ class GradientSample:
     variance: float
     """Mean squared distance of a batch's gradient from the expected one."""
     signal: float
-    """Squared length of the expected gradient, as far as known; noise is taken off."""
+    """Estimated squared length of the expected gradient, with the noise subtracted."""
     env_return: float
     """Mean return of an episode."""
     transitions: int
@@ -194,17 +192,17 @@ class GradientSample:
 class Lab(Protocol):
     """Where claims are measured.
 
-    Every method raises a `WfbenchError` if something could not be measured; the claim then counts
-    as failed and the next one goes on.
+    Every method raises a `WfbenchError` if something cannot be measured. The claim then counts as
+    failed, and the next one is measured.
     """
 
     @property
     def seed(self) -> int:
-        """Every random number follows from it."""
+        """The seed of every random number."""
 
     @property
     def quick(self) -> bool:
-        """Whether to take minutes off by measuring less."""
+        """Whether to measure less, to save time."""
 
     @property
     def cores(self) -> int:
@@ -213,18 +211,19 @@ class Lab(Protocol):
     def collect(
         self, cases: Sequence[CollectCase], *, rounds: int, steps: int, seconds: float
     ) -> list[list[CollectSample]]:
-        """The samples of each case by round.
+        """Return the samples of each case by round.
 
-        A sample lasts at least `seconds`, in collects of `steps` steps of every environment, after
-        one such collect to warm up.
+        A sample collects `steps` steps of every environment at a time, for at least `seconds`,
+        after one such collect to warm up.
         """
 
     def train(
         self, cases: Sequence[TrainCase], *, rounds: int, fresh: bool = False
     ) -> list[list[TrainSample]]:
-        """The samples of each case by round; a case's second order inherits from its first, etc.
+        """Return the samples of each case by round.
 
-        With `fresh` each sample has a process of its own, which is what times and memory need.
+        Each order of a case inherits from the one before it. With `fresh` each sample has a process
+        of its own, which times and memory need.
         """
 
     def gradients(
@@ -236,15 +235,15 @@ class Lab(Protocol):
         rounds: int,
         part: str = "",
     ) -> list[list[GradientSample]]:
-        """For each kind of batch (envs, episodes of each) its samples by round.
+        """Return the samples by round for each kind of batch (envs, episodes of each).
 
         The policy is that of the case's last order when its budget is spent. The trainer must have
-        a method `gradient(rollout, rewards)` that gives named arrays; of these, those whose name
-        starts with `part` count.
+        a method `gradient(rollout, rewards)` that returns named arrays; only those whose name
+        starts with `part` are used.
         """
 
     def mean(self, values: Sequence[float]) -> Interval:
-        """The mean over rounds with its interval."""
+        """Return the mean over rounds with its interval."""
 
     def ratio(self, values: Sequence[float], reference: Sequence[float]) -> Interval:
-        """How many times the reference, paired by round, with its interval."""
+        """Return the ratio to the reference, paired by round, with its interval."""

@@ -5,17 +5,17 @@ space. Two optional additions make it more:
 
 * a *workflow model* (attribute `workflow` of the unwrapped env, a `WorkflowModel`). Then `info`
   of every `step` has `compromised_hosts` (bit mask of the hosts compromised *before* the action)
-  and `ended_session` (did the action end an intruder's session), and compliance with an order can
-  be judged. `true_state()` may return the full nested state; it is called only on request.
+  and `ended_session` (whether the action ended an intruder's session), so that compliance with an
+  order can be graded. `true_state()` may return the full nested state; it is called on request.
 * a *batched form* (`EnvSpec.batched`), which steps many environments into arrays that the caller
-  owns, so that nobody loops in Python. Given the same env seed it must produce the same episodes
-  as the scalar form, at any position and batch size.
+  owns, without a loop in Python. Given the same env seed it must produce the same episodes as the
+  scalar form, at any position and batch size.
 
-A module that holds an environment's factory may also have a function `warm_up()`. It is called once
-in a process from which workers are then forked, so that what is slow or large to load (compiled
-code, tables) is loaded once and shared by all of them.
+The module of an environment's factory may also have a function `warm_up()`. It is called once in
+the process from which workers are forked, to load what is slow or large (compiled code, tables) and
+share it with all of them.
 
-Seeds: `reset(seed=s)` starts the env's own stream of episodes; `reset()` goes on with the next
+Seeds: `reset(seed=s)` starts the env's own stream of episodes; `reset()` continues with the next
 episode of that stream. An env reads no global random state.
 """
 
@@ -26,6 +26,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .record import StepArrays
 
 
 @dataclass(frozen=True)
@@ -61,28 +63,12 @@ class EnvInfo:
     """Whether the collector steps the environment's batched form."""
 
 
-@dataclass(slots=True)
-class StepArrays:
-    """Caller-owned arrays that one batched step writes, all of length num_envs."""
-
-    obs: NDArray[Any]
-    """The observation to act on next; where an episode ended, the first one of the next."""
-    rewards: NDArray[np.float32]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-    final_obs: NDArray[Any]
-    """The last observation of an episode; written only in rows where one ended."""
-    compromised: NDArray[np.uint32]
-    """Bit mask of the hosts compromised before the action."""
-    ended_session: NDArray[np.bool_]
-
-
 class BatchEnv(Protocol):
-    """Many environments stepped together. Rows are independent; an ended row resets at once."""
+    """Many environments stepped together. Rows are independent; a row that ended resets at once."""
 
     @property
     def num_envs(self) -> int:
-        """How many environments are stepped."""
+        """The number of environments."""
 
     @property
     def info(self) -> EnvInfo:

@@ -7,30 +7,48 @@ A `WfbenchError` is shown as one line, without a traceback, and ends the command
 from __future__ import annotations
 
 import signal as signals
+from enum import IntEnum
+from functools import partial
+
+
+class ExitCode(IntEnum):
+    """What a command ends with."""
+
+    OK = 0
+    REGRESSION = 1
+    USAGE = 2
+    TRIAL_FAILED = 3
+    """Something failed, hung or is not as it should be."""
+    INCONCLUSIVE = 4
+    NOT_COMPARABLE = 5
+    PLUGIN = 6
+    BUG = 70
+    """An error that wfbench does not handle; it keeps its traceback."""
+    INTERRUPTED = 130
 
 
 class WfbenchError(Exception):
     """A handled error: one line that says what was wrong, where, and what to do next."""
 
-    exit_code = 3
+    exit_code: int = ExitCode.TRIAL_FAILED
 
 
 class UsageError(WfbenchError):
     """The command or the configuration asks for something that does not exist or makes no sense."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class NotComparableError(WfbenchError):
     """Two results differ in what was measured, or there is nothing to compare with."""
 
-    exit_code = 5
+    exit_code = ExitCode.NOT_COMPARABLE
 
 
 class PluginError(WfbenchError):
     """A plugin is broken, or what it built breaks the contract."""
 
-    exit_code = 6
+    exit_code = ExitCode.PLUGIN
 
 
 class ExecutorError(WfbenchError):
@@ -38,7 +56,7 @@ class ExecutorError(WfbenchError):
 
 
 class CollectError(WfbenchError):
-    """A collector could not deliver what it was asked for. Its collector can only be closed."""
+    """A collector could not deliver what it was asked for; it can only be closed."""
 
 
 class DeadlineError(CollectError):
@@ -48,7 +66,7 @@ class DeadlineError(CollectError):
 class WorkerError(CollectError):
     """A worker or one of its environments failed.
 
-    Carries only text and numbers, so it can be raised for any cause, picklable or not.
+    It carries only text and numbers, so that it can be pickled whatever the cause was.
     """
 
     def __init__(
@@ -67,7 +85,9 @@ class WorkerError(CollectError):
         self.seed = seed
         self.exitcode = exitcode
         self.traceback = traceback
-        super().__init__(self._line())
+        places = {"worker": worker, "env": env, "seed": seed}
+        where = ", ".join(f"{k} {v}" for k, v in places.items() if v is not None)
+        super().__init__(f"{where}: {cause}")
 
     @property
     def signal(self) -> str | None:
@@ -79,33 +99,7 @@ class WorkerError(CollectError):
         except ValueError:
             return f"signal {-self.exitcode}"
 
-    def _line(self) -> str:
-        where = f"worker {self.worker}"
-        if self.env is not None:
-            where += f", env {self.env}"
-        if self.seed is not None:
-            where += f", seed {self.seed}"
-        return f"{where}: {self.cause}"
-
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild_worker_error, (
-            self.cause,
-            self.worker,
-            self.env,
-            self.seed,
-            self.exitcode,
-            self.traceback,
-        )
-
-
-def _rebuild_worker_error(
-    cause: str,
-    worker: int,
-    env: int | None,
-    seed: int | None,
-    exitcode: int | None,
-    traceback: str,
-) -> WorkerError:
-    return WorkerError(
-        cause, worker=worker, env=env, seed=seed, exitcode=exitcode, traceback=traceback
-    )
+        fields = ("worker", "env", "seed", "exitcode", "traceback")
+        rebuild = partial(WorkerError, **{name: getattr(self, name) for name in fields})
+        return rebuild, (self.cause,)

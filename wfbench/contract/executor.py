@@ -19,42 +19,41 @@ class Call:
 
 @dataclass(frozen=True)
 class News:
-    """What was heard of a call."""
+    """A message about a call."""
 
     key: int
     """The key it was submitted with."""
     kind: Literal["value", "ended", "lost"]
-    """It yielded a value; it has ended well, and this is the last of it; or whoever ran it is gone,
-    and this is the last of it, too."""
+    """It yielded a value, it ended, or it was lost with its process; the last two end it."""
     value: Any = None
-    """What it yielded, or in one line how it was lost."""
+    """What it yielded, or one line about how it was lost."""
 
 
 class Executor(Protocol):
     """Runs calls, several at a time, and passes on what they yield.
 
-    It retries nothing: a call that was lost is submitted again by whoever needs it. Calls do not
-    depend on each other, and what they yield does not depend on where they run.
+    It does not retry: the caller submits a lost call again. Calls do not depend on each other, and
+    what they yield does not depend on where they run.
     """
 
     width: int
-    """How many calls it runs at a time; it is never given more."""
+    """How many calls it runs at a time; it never gets more."""
     in_process: bool
-    """Whether calls run in the caller's process, within `wait`, so that none is ever lost."""
+    """Whether calls run in the caller's process, within `wait`; then none is ever lost."""
     patience: float
-    """Seconds for which a call may say nothing before it is taken for lost."""
+    """Seconds without news after which a call counts as lost."""
 
     def submit(self, key: int, call: Call) -> None:
-        """Begin a call. Keys are never used twice."""
+        """Start a call. Keys are never reused."""
 
     def wait(self, seconds: float) -> Sequence[News]:
-        """What was heard since, of one call in the order in which it happened.
+        """Return the news since the last call; those of one call are in order.
 
-        Returns as soon as there is something, and after `seconds` at the latest.
+        Return as soon as there are any, and after `seconds` at the latest.
         """
 
     def cancel(self, key: int) -> None:
-        """End a call, by force if need be; nothing more is heard of it."""
+        """End a call, by force if need be; there is no more news of it."""
 
     def close(self) -> None:
         """End every call and release everything; safe to call twice."""

@@ -1,16 +1,14 @@
-"""What a collector is asked to run: which environments, from which seeds, how long to wait."""
+"""What a collector runs: environments, their seeds, and how long it may wait."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import PluginError, UsageError
-from .importing import load_object
+from .errors import UsageError
+from .specs import EnvRef
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -19,34 +17,8 @@ _POLICY_STREAM = np.uint64(0x706F6C6963790001)
 
 
 @dataclass(frozen=True)
-class EnvRef:
-    """An environment by import path and options, so that it can be built in any process."""
-
-    name: str
-    factory: str
-    batched: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def make(self, index: int = 0) -> Any:
-        """One `gymnasium.Env`. An option `env_index` that the env declares is set to `index`."""
-        return load_object(self.factory)(**self._options(index))
-
-    def make_batch(self, num_envs: int) -> Any:
-        """The batched form of `num_envs` environments, a `BatchEnv`."""
-        if self.batched is None:
-            raise PluginError(f"environment {self.name!r} has no batched form")
-        return load_object(self.batched)(num_envs, **self.options)
-
-    def _options(self, index: int) -> dict[str, Any]:
-        options = dict(self.options)
-        if "env_index" in options:
-            options["env_index"] = index
-        return options
-
-
-@dataclass(frozen=True)
 class Deadlines:
-    """The longest any wait may take, in seconds. There is no wait without one."""
+    """The longest that any wait may take, in seconds. Every wait has one."""
 
     start: float = 60.0
     """Until every environment is built and reset."""
@@ -58,7 +30,7 @@ class Deadlines:
 
 @dataclass(frozen=True)
 class Plan:
-    """Environments, seeds and deadlines of one collector's life."""
+    """Environments, seeds and deadlines, from a collector's open to its close."""
 
     env: EnvRef
     n_envs: int
@@ -77,10 +49,10 @@ class Plan:
             raise UsageError("env seeds repeat; every environment needs its own")
 
     def draws(self, step: int, first: int = 0, stop: int | None = None) -> NDArray[np.float64]:
-        """Uniform numbers in [0, 1) from which envs first..stop draw their action at `step`.
+        """Return uniform numbers in [0, 1) for the actions of envs first..stop at `step`.
 
-        They depend only on each env's seed and on `step`, the number of steps that env has made
-        since `open`: never on how environments are batched or who asks.
+        They depend only on each env's seed and on `step`, the number of steps that the env has made
+        since `open`, never on how environments are batched.
         """
         seeds = np.array(self.env_seeds[first:stop], dtype=np.uint64)
         return uniform_draws(seeds, np.uint64(step))
@@ -89,7 +61,7 @@ class Plan:
 def uniform_draws(
     seeds: NDArray[np.uint64], steps: np.uint64 | NDArray[np.uint64]
 ) -> NDArray[np.float64]:
-    """Uniform numbers in [0, 1) keyed by (env seed, step); shapes broadcast."""
+    """Return uniform numbers in [0, 1) keyed by (env seed, step); shapes broadcast."""
     with np.errstate(over="ignore"):
         base = _mix(seeds ^ _POLICY_STREAM)
         bits = _mix(base + (steps + np.uint64(1)) * _GOLDEN)

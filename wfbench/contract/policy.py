@@ -35,7 +35,7 @@ class PolicySnapshot:
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def policy(self) -> Policy:
-        """The policy this is a snapshot of."""
+        """Restore the policy."""
         policy: Policy = load_object(self.restore)(self)
         return policy
 
@@ -45,10 +45,10 @@ class Policy(Protocol):
 
     @property
     def version(self) -> int:
-        """Counts the updates that made this policy."""
+        """The number of updates that made this policy."""
 
     def act(self, obs: NDArray[Any], draws: NDArray[np.float64]) -> Acts:
-        """One action per row of `obs`, chosen with that row's draw in [0, 1)."""
+        """Choose one action per row of `obs` with that row's draw in [0, 1)."""
 
     def snapshot(self) -> PolicySnapshot:
-        """This policy as plain arrays."""
+        """Return this policy as plain arrays."""

@@ -34,7 +34,7 @@ class Collector(Protocol):
         """Build and reset every environment."""
 
     def collect(self, policy: Policy, steps: int) -> Rollout:
-        """Go on for `steps` steps of every environment from where the last call ended."""
+        """Collect `steps` more steps of every environment."""
 
     def close(self) -> None:
         """Release everything: processes, descriptors, shared memory."""
@@ -57,7 +57,7 @@ class TrainerSetup:
     seed: int
     device: str = "cpu"
     expected_updates: int | None = None
-    """How many updates the budget of one order allows, for what falls or rises over it."""
+    """How many updates the budget of one order allows, for schedules."""
 
 
 @dataclass(frozen=True)
@@ -73,24 +73,24 @@ class Trainer(Protocol):
     """Learns a policy that is conditioned on an order."""
 
     def start(self, order: Order, inherit: Arrays | None = None) -> None:
-        """Begin a workflow: condition on `order`, take over the weights of an earlier `state()`."""
+        """Begin a workflow: condition on `order`; start from an earlier `state()` if given."""
 
     def policy(self) -> Policy:
-        """The current policy; its version rises with every update."""
+        """Return the current policy; its version rises with every update."""
 
     def update(self, rollout: Rollout, rewards: NDArray[np.float32]) -> UpdateStats:
         """Learn from a rollout with these shaped rewards, [T, N]."""
 
     def state(self) -> Arrays:
-        """Everything needed to go on exactly as if never interrupted."""
+        """Return everything needed to resume exactly."""
 
     def load(self, state: Arrays) -> None:
-        """Take over a `state()`."""
+        """Resume from a `state()`."""
 
 
 @dataclass(frozen=True)
 class SearcherSetup:
-    """What a searcher needs to know before its first question."""
+    """What a searcher needs to know before it chooses an order."""
 
     num_units: int
     seed: int
@@ -113,25 +113,25 @@ class Searcher(Protocol):
     """Decides which order to try next.
 
     One that declares the capability "batches" also has `ask_batch(n)`: the next orders to train at
-    the same time, at least one and at most `n`. All of them are told afterwards, in that order; if
-    the budget ends before, the first of them. `ask_batch(1)` is what `ask()` is.
+    the same time, at least one and at most `n`. Afterwards `tell` is called for all of them, in
+    that order; if the budget ends before, only for the first ones. `ask_batch(1)` equals `[ask()]`.
     """
 
     def ask(self) -> Order:
-        """The next order to train."""
+        """Return the next order to train."""
 
     def tell(self, order: Order, outcome: Outcome) -> None:
-        """Learn how an order did; failures are data too."""
+        """Take in how an order did; failures are data too."""
 
     def state(self) -> Mapping[str, Any]:
-        """Everything needed to go on, as JSON values."""
+        """Return everything needed to resume, as JSON values."""
 
     def load(self, state: Mapping[str, Any]) -> None:
-        """Take over a `state()`."""
+        """Resume from a `state()`."""
 
 
 class Reporter(Protocol):
     """Turns a report into one file format."""
 
     def render(self, report: Mapping[str, Any]) -> str:
-        """The report as text of this reporter's format."""
+        """Return the report as text of this format."""

@@ -1,4 +1,4 @@
-"""What a collector delivers: transitions, proof of what they are, and what they cost."""
+"""What a collector delivers: transitions, a hash that identifies them, and what they cost."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .record import StepRecord
+
 
 @dataclass(frozen=True)
 class Counters:
     """What one `collect` moved and where its time went.
 
     `env`, `transport`, `inference` and `idle` are seconds of wall time of the calling process and
-    sum to `wall`: the time environments were stepping, data was moving, the policy was asked, and
-    nothing of these. Where environments step in workers, `env` is the longest worker's time.
+    sum to `wall`: the time in which environments stepped, data moved, the policy computed, or none
+    of these. Where environments step in workers, `env` is the longest worker's time.
     """
 
     wall: float
@@ -28,34 +30,26 @@ class Counters:
     bytes_moved: int = 0
     restarts: int = 0
     dropped: int = 0
-    """Stretches an asynchronous collector threw away because they were too stale to deliver."""
+    """Stretches that an asynchronous collector discarded as too stale."""
     lag: tuple[int, ...] = ()
     """Updates between the policy that acted and the newest one, per column; empty means all 0."""
 
 
 @dataclass(frozen=True)
-class Rollout:
-    """`T` steps of `N` columns. Row t holds what was seen, done and got at step t.
+class Rollout(StepRecord):
+    """`T` steps of `N` columns. Row t holds observation, action and reward of step t.
 
     A column is one environment for a synchronous collector and one stretch of one environment for
     an asynchronous one. There are no dummy rows: every row is a real transition, and the row after
     an episode's last starts the next episode.
+
+    `obs` [T, N, ...] is the observation the action was chosen on. `final_obs` [K, ...] are the last
+    observations of the K episodes that ended, in the order of `np.argwhere(ended)`.
     """
 
-    obs: NDArray[Any]
-    """[T, N, ...] the observation the action was chosen on."""
     actions: NDArray[np.int64]
-    rewards: NDArray[np.float32]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-    final_obs: NDArray[Any]
-    """[K, ...] last observations of the K episodes that ended, in the row-major order of
-    `np.argwhere(terminated | truncated)`."""
     next_obs: NDArray[Any]
     """[N, ...] the observation that follows the last row."""
-    compromised: NDArray[np.uint32]
-    """Bit mask of the hosts compromised before the action; 0 without a workflow model."""
-    ended_session: NDArray[np.bool_]
     log_probs: NDArray[np.float32]
     values: NDArray[np.float32]
     env_id: NDArray[np.int64]
@@ -66,23 +60,18 @@ class Rollout:
     """[N] the policy that acted in each column."""
     counters: Counters
     marks: tuple[str, ...] = ()
-    """What went wrong and was survived (a restarted worker); empty for a clean sample."""
+    """Failures it recovered from (a restarted worker); empty for a clean sample."""
 
     @property
     def transitions(self) -> int:
         """How many transitions this holds."""
         return int(self.actions.size)
 
-    @property
-    def ended(self) -> NDArray[np.bool_]:
-        """Where an episode ended, for either reason."""
-        return self.terminated | self.truncated
-
     def transition_hash(self) -> str:
-        """Proof of what was collected.
+        """Return a hash that identifies what was collected.
 
-        Covers env id, step, observation, action, reward and end flags of every transition. It does
-        not depend on who collected them or how they were batched.
+        It covers env id, step, observation, action, reward and end flags of every transition, and
+        does not depend on who collected them or how they were batched.
         """
         digest = hashlib.blake2b(digest_size=16)
         order = np.lexsort((self.first_step, self.env_id))

@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from .errors import PluginError
+from .importing import load_object
+
 API_VERSION = 1
 """The contract this wfbench speaks."""
 
@@ -20,7 +23,7 @@ API_FLOOR = 1
 
 OWNER_VARIABLE = "WFBENCH_OWNER"
 """Environment variable of a worker process: the pid it works for. `wfbench doctor` ends workers
-whose owner is dead, and removes `/dev/shm/wfbench_<pid>_*` of an owner that is."""
+of a dead owner, and removes its `/dev/shm/wfbench_<pid>_*`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,15 +56,27 @@ class FactorySpec(Spec):
 
 @dataclass(frozen=True)
 class Reference:
-    """A rule of thumb for an environment: what a learned policy has to beat."""
+    """A simple policy for an environment that a learned policy has to beat."""
 
     name: str
     summary: str
     policy: str
     """Import path of a callable that takes the order and returns the `Policy`."""
     batched: str | None = None
-    """Import path of a batched form whose observations show what the policy goes by, such as the
-    true state; None: the policy goes by what every policy sees."""
+    """Import path of a batched form whose observations show what the policy needs, such as the true
+    state; None: it needs only the usual observations."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A result that others published for an environment, to compare ours with."""
+
+    name: str
+    """Who, as tables show it."""
+    returns: Mapping[tuple[str, int], float]
+    """Mean return per episode, by red agent and number of steps."""
+    source: str
+    """Where it was published."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +88,34 @@ class EnvSpec(FactorySpec):
     batched: str | None = None
     """Import path of the batched form, called with num_envs and the options."""
     horizon: str | None = None
-    """The option that says how many steps an episode has at most; None: there is none."""
+    """The option for the maximum steps of an episode; None: there is none."""
     references: tuple[Reference, ...] = ()
     """Policies that results are compared with."""
+    published: tuple[Published, ...] = ()
+    """Published results to compare with, all for the same red agents and numbers of steps."""
+
+
+@dataclass(frozen=True)
+class EnvRef:
+    """An environment by import path and options, so that it can be built in any process."""
+
+    name: str
+    factory: str
+    batched: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, index: int = 0) -> Any:
+        """Build one `gymnasium.Env`; an option `env_index`, if declared, is set to `index`."""
+        options = dict(self.options)
+        if "env_index" in options:
+            options["env_index"] = index
+        return load_object(self.factory)(**options)
+
+    def make_batch(self, num_envs: int) -> Any:
+        """Build the batched form of `num_envs` environments, a `BatchEnv`."""
+        if self.batched is None:
+            raise PluginError(f"environment {self.name!r} has no batched form")
+        return load_object(self.batched)(num_envs, **self.options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +130,12 @@ class CollectorSpec(FactorySpec):
     kind: ClassVar[str] = "collector"
 
     cannot: Mapping[str, str] = field(default_factory=dict)
-    """Promises of the conformance kit, by slug, that it is known not to keep, and why."""
+    """Promises of the conformance kit that it cannot keep, by slug, and why."""
 
 
 @dataclass(frozen=True)
 class Cadence:
-    """How much a trainer wants per update; None means as the run is configured."""
+    """How much data a trainer wants per update; None: as the run is configured."""
 
     n_envs: int | None = None
     steps: int | None = None
@@ -170,7 +210,7 @@ class HealthCheckSpec(Spec):
 
     check: Callable[[], Health]
     fix: Callable[[], str] | None = None
-    """Applies the safe remedy and says what it did; None: there is none."""
+    """Applies a safe remedy and returns what it did; None: there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,9 +224,9 @@ class CommandSpec(Spec):
 
 @dataclass(frozen=True)
 class Event:
-    """What observers are told: `run_id`, and named values of what happened."""
+    """What observers get: the run, and named values of what happened."""
 
     run_id: str
     values: Mapping[str, Any]
     directory: str = ""
-    """Where the run keeps its files, and an observer may keep its own; empty: nowhere."""
+    """Where the run keeps its files, and an observer may write its own; empty: nowhere."""

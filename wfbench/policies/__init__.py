@@ -1,7 +1,7 @@
 """Policies that any process can evaluate: plain arrays, no learning library.
 
-Imports only the contract, so collectors and trainers of any plugin may use it. Compiled code is
-loaded when a `NetworkPolicy` first acts, not before.
+Collectors and trainers of any plugin may use it. Compiled code is loaded when a `NetworkPolicy`
+first acts.
 """
 
 from __future__ import annotations

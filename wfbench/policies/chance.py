@@ -1,4 +1,4 @@
-"""The policy that needs no network: every action equally likely."""
+"""A policy without a network: every action is equally likely."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RandomPolicy:
         self.version = version
 
     def act(self, obs: NDArray[Any], draws: NDArray[np.float64]) -> Acts:  # noqa: ARG002 (the contract's signature)
-        """One action per draw; the observation plays no part."""
+        """Choose one action per draw, whatever the observation."""
         # draw < 1 in 53 bits, so the product rounds to a number below num_actions.
         actions = (draws * self.num_actions).astype(np.int64)
         log_prob = np.float32(-math.log(self.num_actions))
@@ -32,7 +32,7 @@ class RandomPolicy:
         )
 
     def snapshot(self) -> PolicySnapshot:
-        """This policy as plain arrays."""
+        """Return this policy as plain arrays."""
         return PolicySnapshot(
             restore="wfbench.policies:restore_random",
             version=self.version,
@@ -41,5 +41,5 @@ class RandomPolicy:
 
 
 def restore_random(snapshot: PolicySnapshot) -> RandomPolicy:
-    """The `RandomPolicy` that `snapshot` was taken of."""
+    """Restore a `RandomPolicy` from its snapshot."""
     return RandomPolicy(int(snapshot.arrays["num_actions"][0]), snapshot.version)

@@ -1,42 +1,34 @@
-"""Which rows of an array are equal: what lets a learner run its networks once per distinct row."""
+"""Find equal rows, so that a learner runs its networks once per distinct row."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from .kernel import _hash, _pack
+from .compiling import compiled
+from .kernel import find_slot, hash_words, pack_row
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _group(raw: Any, words: Any, hashes: Any, slots: Any, first: Any, inverse: Any) -> int:
-    mask = slots.shape[0] - 1
     used = 0
     for row in range(raw.shape[0]):
-        _pack(raw, row, words[used])
-        key = _hash(words[used])
-        slot = int(key >> np.uint64(20)) & mask
-        while True:
-            entry = slots[slot]
-            if entry < 0:
-                slots[slot] = used
-                hashes[used] = key
-                first[used] = row
-                inverse[row] = used
-                used += 1
-                break
-            if hashes[entry] == key and (words[entry] == words[used]).all():
-                inverse[row] = entry
-                break
-            slot = (slot + 1) & mask
+        pack_row(raw, row, words[used])
+        key = hash_words(words[used])
+        slot = find_slot(slots, hashes, words, key, used)
+        if slots[slot] < 0:
+            slots[slot] = used
+            hashes[used] = key
+            first[used] = row
+            used += 1
+        inverse[row] = slots[slot]
     return used
 
 
 def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The index of the first of each distinct row, and for every row which distinct one it is.
+    """Return the index of the first of each distinct row, and each row's distinct number.
 
     Rows are compared byte for byte; distinct rows are numbered in the order they appear.
     """

@@ -1,54 +1,41 @@
-"""Compiled evaluation of a policy, one row at a time, through a table of distinct observations.
+"""Evaluate a policy, one row at a time, through a table of distinct observations.
 
-Every sum runs in a fixed order over one row only, so a row's result is the same bit for bit
-whatever else is in the batch, with or without the table.
+Every sum runs in a fixed order over one row, so a row's result is the same bit for bit whatever
+else is in the batch, with or without the table.
 
 A network is one flat float32 array: for each layer its weights [inputs, outputs] in row-major order
 and then its biases; `sizes` lists the widths from input to output. The table holds one entry per
 distinct observation: the row as 64-bit words (compared in full, so a hash collision can never
 answer for another row), the cumulative distribution, the log-probabilities and the value. The last
-entry is never looked up: it is where the row at hand is worked out.
+entry is scratch space for the current row and is never looked up.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from .compiling import compiled
 
 NOT_FINITE = -1
-"""What `act_rows` returns when a row gives no probabilities."""
-
-
-def _compiled(function: Function) -> Function:
-    """Compile without reference counting and with numpy's division.
-
-    These functions only use arrays of their caller: there is nothing to count, and counting costs
-    more than half the time; a check for a zero divisor keeps a loop from becoming vector code.
-    """
-    flags: Any = {"error_model": "numpy", "_nrt": False}
-    compiled: Function = njit(nogil=True, cache=True, **flags)(function)
-    return compiled
+"""What `act_rows` returns if a row gives no probabilities."""
 
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 
 
-@_compiled
-def _pack(raw: Any, row: int, words: Any) -> None:
-    """The bytes of a row as 64-bit words, the last one filled up with zeros."""
+@compiled
+def pack_row(raw: Any, row: int, words: Any) -> None:
+    """Pack the bytes of a row into 64-bit words, the last one padded with zeros."""
     size = raw.shape[1]
     for w in range(words.shape[0]):
         first = 8 * w
         word = np.uint64(0)
-        if first + 8 <= size:
+        if first + 8 <= size:  # a loop of fixed length is unrolled
             for b in range(8):
                 word |= np.uint64(raw[row, first + b]) << np.uint64(8 * b)
         else:
@@ -57,8 +44,9 @@ def _pack(raw: Any, row: int, words: Any) -> None:
         words[w] = word
 
 
-@_compiled
-def _hash(words: Any) -> Any:
+@compiled
+def hash_words(words: Any) -> Any:
+    """Return a 64-bit hash of packed words."""
     key = np.uint64(words.shape[0])
     for w in range(words.shape[0]):
         key = (key ^ words[w]) * _MULTIPLIER
@@ -66,9 +54,9 @@ def _hash(words: Any) -> Any:
     return key
 
 
-@_compiled
+@compiled
 def _layer(weights: Any, biases: Any, inputs: Any, active: Any, sums: Any) -> None:
-    """Weighted sums of the inputs that are not zero, four at a time to save passes over `sums`."""
+    """Sum up the weighted non-zero inputs, four at a time to save passes over `sums`."""
     width = biases.shape[0]
     for j in range(width):
         sums[j] = biases[j]
@@ -93,9 +81,9 @@ def _layer(weights: Any, biases: Any, inputs: Any, active: Any, sums: Any) -> No
 
 
 _LARGEST = np.float32(87.0)
-"""The power of e that is taken for infinite."""
+"""Larger powers of e count as infinite."""
 _SMALLEST = np.float32(-69.0)
-"""The power of e that is taken for nothing: products with 1e-30 stay normal, and so fast."""
+"""Smaller powers of e count as 0; products with 1e-30 stay normal numbers, and so fast."""
 _LOG2_E = np.float32(1.0 / math.log(2.0))
 _LN2_HIGH = np.float32(0.693359375)
 _LN2_LOW = np.float32(math.log(2.0) - 0.693359375)
@@ -105,23 +93,23 @@ _TERM_3, _TERM_4, _TERM_5, _TERM_6, _TERM_7 = (
 )
 
 
-@_compiled
+@compiled
 def exponentials(powers: Any, bits: Any, count: int) -> None:
     """Replace the first `count` numbers by e to their power, to about 7 digits; below 1e-30 by 0.
 
-    Written so that the compiler turns every loop into vector code, which a call per number keeps it
-    from: the whole part of the power of 2 becomes an exponent, a polynomial does the rest.
+    Written so that the compiler turns every loop into vector code, which a call per number would
+    prevent: the whole part of the power of 2 becomes an exponent, a polynomial does the rest.
     """
     one = np.float32(1.0)
     for j in range(count):
         power = powers[j]
-        # Not min and max: a number that is none must stay so.
+        # Not min and max: NaN must stay NaN.
         if power > _LARGEST:  # noqa: PLR1730 (see above)
             power = _LARGEST
         if power < _SMALLEST:  # noqa: PLR1730 (see above)
             power = _SMALLEST
         whole = np.floor(power * _LOG2_E + _HALF)
-        if not whole == whole:  # noqa: PLR0124, SIM201 (not a number, in a form that is vector code)
+        if not whole == whole:  # noqa: PLR0124, SIM201 (NaN, in a form that is vector code)
             whole = np.float32(0.0)
         rest = power - whole * _LN2_HIGH - whole * _LN2_LOW
         series = _TERM_7
@@ -139,7 +127,7 @@ def exponentials(powers: Any, bits: Any, count: int) -> None:
         powers[j] *= scale[j]
 
 
-@_compiled
+@compiled
 def _tanh(values: Any, powers: Any, bits: Any) -> None:
     count = values.shape[0]
     one, two = np.float32(1.0), np.float32(2.0)
@@ -150,9 +138,9 @@ def _tanh(values: Any, powers: Any, bits: Any) -> None:
         values[j] = one - two / (powers[j] + one)
 
 
-@_compiled
+@compiled
 def _forward(params: Any, sizes: Any, units: Any, active: Any, powers: Any, bits: Any) -> Any:
-    """Work out the network for the inputs that `units` begins with; where its outputs begin."""
+    """Run the network on the inputs at the start of `units`; return where its outputs begin."""
     layers = sizes.shape[0] - 1
     offset = 0
     first = 0
@@ -171,9 +159,9 @@ def _forward(params: Any, sizes: Any, units: Any, active: Any, powers: Any, bits
     return first
 
 
-@_compiled
+@compiled
 def _softmax(logits: Any, powers: Any, bits: Any, cdf: Any, log_probs: Any) -> bool:
-    """Fill in the distribution; False if there is none because a number is not finite."""
+    """Fill in the distribution; return False if a number is not finite."""
     n = cdf.shape[0]
     top = logits[0]
     for a in range(1, n):
@@ -197,9 +185,9 @@ def _softmax(logits: Any, powers: Any, bits: Any, cdf: Any, log_probs: Any) -> b
     return True
 
 
-@_compiled
+@compiled
 def _choose(cdf: Any, draw: float) -> int:
-    """The first action whose cumulative probability exceeds the draw."""
+    """Return the first action whose cumulative probability exceeds the draw."""
     low = 0
     high = cdf.shape[0] - 1
     while low < high:
@@ -211,9 +199,9 @@ def _choose(cdf: Any, draw: float) -> int:
     return low
 
 
-@_compiled
-def _find(slots: Any, hashes: Any, words: Any, key: Any, wanted: int) -> Any:
-    """The slot of the entry equal to entry `wanted`, or the empty slot where it belongs."""
+@compiled
+def find_slot(slots: Any, hashes: Any, words: Any, key: Any, wanted: int) -> Any:
+    """Return the slot of the entry equal to entry `wanted`, or the empty slot where it belongs."""
     mask = slots.shape[0] - 1
     slot = int(key >> np.uint64(20)) & mask
     while slots[slot] >= 0:
@@ -230,7 +218,7 @@ def _find(slots: Any, hashes: Any, words: Any, key: Any, wanted: int) -> Any:
     return slot
 
 
-@_compiled
+@compiled
 def index_entries(slots: Any, hashes: Any, used: int) -> None:
     """Enter the first `used` entries, all different, into empty `slots`."""
     mask = slots.shape[0] - 1
@@ -241,7 +229,7 @@ def index_entries(slots: Any, hashes: Any, used: int) -> None:
         slots[slot] = entry
 
 
-@_compiled
+@compiled
 def act_rows(
     obs: Any,
     raw: Any,
@@ -262,37 +250,34 @@ def act_rows(
     actions: Any,
     log_probs: Any,
     values: Any,
-    actor_units: Any,
-    critic_units: Any,
+    units: Any,
     active: Any,
     powers: Any,
     bits: Any,
 ) -> Any:
-    """Act on rows from `start` on. Returns the row it stopped at.
+    """Act on rows from `start` on; return the row it stopped at.
 
-    That is the number of rows when all are done, an earlier row when the table is full and
-    `may_grow`, and `NOT_FINITE` when a row gives no probabilities.
+    That is the number of rows if all are done, an earlier row if the table is full and `may_grow`,
+    and `NOT_FINITE` if a row gives no probabilities.
     """
     rows = obs.shape[0]
     work = hashes.shape[0] - 1
     for row in range(start, rows):
-        _pack(raw, row, words[work])
-        key = _hash(words[work])
-        slot = _find(slots, hashes, words, key, work)
+        pack_row(raw, row, words[work])
+        key = hash_words(words[work])
+        slot = find_slot(slots, hashes, words, key, work)
         entry = slots[slot]
         if entry < 0:
             if used[0] == work and may_grow:
                 return row
             for i in range(obs.shape[1]):
-                actor_units[i] = obs[row, i]
-                critic_units[i] = obs[row, i]
-            first = _forward(actor, actor_sizes, actor_units, active, powers, bits)
-            entry = work if used[0] == work else used[0]
-            if not _softmax(actor_units[first:], powers, bits, cdf[entry], entry_log_probs[entry]):
-                return NOT_FINITE
-            first = _forward(critic, critic_sizes, critic_units, active, powers, bits)
-            entry_values[entry] = critic_units[first]
-            if not math.isfinite(entry_values[entry]):
+                units[i] = obs[row, i]
+            entry = used[0]
+            first = _forward(actor, actor_sizes, units, active, powers, bits)
+            sound = _softmax(units[first:], powers, bits, cdf[entry], entry_log_probs[entry])
+            first = _forward(critic, critic_sizes, units, active, powers, bits)
+            entry_values[entry] = units[first]
+            if not (sound and math.isfinite(units[first])):
                 return NOT_FINITE
             if entry != work:
                 for w in range(words.shape[1]):
@@ -310,18 +295,17 @@ def act_rows(
 def work_space(
     actor_sizes: NDArray[np.int64], critic_sizes: NDArray[np.int64]
 ) -> tuple[NDArray[Any], ...]:
-    """The last arguments of `act_rows`: room for the numbers of one row."""
+    """Return the last arguments of `act_rows`: room for the numbers of one row."""
     widest = int(max(actor_sizes.max(), critic_sizes.max()))
     return (
-        np.empty(int(actor_sizes.sum()), dtype=np.float32),
-        np.empty(int(critic_sizes.sum()), dtype=np.float32),
+        np.empty(max(actor_sizes.sum(), critic_sizes.sum()), dtype=np.float32),
         np.empty(widest, dtype=np.int64),
         np.empty(widest, dtype=np.float32),
         np.empty(widest, dtype=np.int32),
     )
 
 
-class Table:
+class EntryTable:
     """Entries for the distinct observations seen so far; doubles until `max_rows`."""
 
     def __init__(self, row_bytes: int, num_actions: int, max_rows: int, first_bytes: int) -> None:
@@ -334,7 +318,7 @@ class Table:
 
     @property
     def capacity(self) -> int:
-        """How many entries fit without growing."""
+        """Return how many entries fit without growing."""
         return len(self.hashes) - 1
 
     def grow(self) -> None:

@@ -12,26 +12,25 @@ from numpy.typing import NDArray
 from wfbench.contract import Acts, CollectError, PolicySnapshot, UsageError
 
 if TYPE_CHECKING:
-    from .kernel import Table
+    from .kernel import EntryTable
 
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Weights [inputs, outputs] and biases [outputs]."""
 
 DEFAULT_TABLE_ROWS = 1 << 15
 _FIRST_TABLE_BYTES = 1 << 24
-"""What a table begins with: memory that is not touched costs nothing, growing costs a copy."""
+"""A table's first size: untouched memory costs nothing, growing costs a copy."""
 _SHARPER = np.float32(1e6)
-"""By this, differences of logits grow until the softmax has one action left."""
+"""Scales logits so that the softmax leaves only the best action."""
 
 
 class NetworkPolicy:
     """Actor and critic, each a perceptron with tanh between its layers; softmax over actions.
 
     `condition` is a constant vector appended to every observation (the code of an order). `act`
-    remembers what it computed for each distinct observation and runs the networks only on rows it
-    has not seen yet; the first `table_rows` distinct rows are remembered, 0 means none. The results
-    are the same bit for bit with any table and in any batch. Not for use by two threads at once:
-    each restores its own from the snapshot.
+    caches its results for the first `table_rows` distinct observations; 0 switches the cache off.
+    Results are the same bit for bit with any table and in any batch. Not thread-safe: give each
+    thread a policy of its own, restored from the snapshot.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class NetworkPolicy:
             *_flat(self.actor, self.condition),
             *_flat(self.critic, self.condition),
         )
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, EntryTable] = {}
         self._work_space: tuple[NDArray[Any], ...] = ()
 
     @classmethod
@@ -77,7 +76,7 @@ class NetworkPolicy:
         hidden: Sequence[int] = (64, 64),
         condition: NDArray[np.float32] | None = None,
     ) -> NetworkPolicy:
-        """Networks with random weights, uniform within 1/sqrt(inputs), from `seed`."""
+        """Return networks with random weights, uniform within 1/sqrt(inputs), from `seed`."""
         rng = np.random.default_rng(seed)
         inputs = obs_size + _vector(condition).size
         return cls(
@@ -88,11 +87,11 @@ class NetworkPolicy:
 
     @property
     def distinct_rows(self) -> int:
-        """How many distinct observations are remembered."""
+        """Return how many distinct observations are cached."""
         return sum(int(table.used[0]) for table in self._tables.values())
 
     def act(self, obs: NDArray[Any], draws: NDArray[np.float64]) -> Acts:
-        """One action per row of `obs`: the inverse of that row's distribution at its draw."""
+        """Choose one action per row of `obs`: the inverse of its distribution at its draw."""
         from . import kernel
 
         rows = self._rows(obs)
@@ -137,13 +136,13 @@ class NetworkPolicy:
             table.grow()
 
     def greedy(self) -> NetworkPolicy:
-        """The same networks, taking the most likely action; what is as good as equal is drawn."""
+        """Return a policy that takes the most likely action and draws among equals."""
         *body, (weights, biases) = self.actor
         sharper = [*body, (weights * _SHARPER, biases * _SHARPER)]
         return self._changed(sharper, self.condition)
 
     def conditioned(self, condition: NDArray[np.float32]) -> NetworkPolicy:
-        """The same networks with another condition of the same size."""
+        """Return the same networks with another condition of the same size."""
         if np.size(condition) != self.condition.size:
             raise UsageError(
                 f"the policy takes a condition of {self.condition.size} numbers, "
@@ -152,7 +151,7 @@ class NetworkPolicy:
         return self._changed(self.actor, condition)
 
     def snapshot(self) -> PolicySnapshot:
-        """This policy as plain arrays."""
+        """Return this policy as plain arrays."""
         arrays: dict[str, NDArray[Any]] = {
             "condition": self.condition,
             "table_rows": np.array([self.table_rows], dtype=np.int64),
@@ -184,21 +183,21 @@ class NetworkPolicy:
         dtype = np.uint8 if rows.dtype == np.uint8 else np.float32
         return np.ascontiguousarray(rows, dtype=dtype)
 
-    def _table(self, rows: NDArray[Any]) -> Table:
-        from .kernel import Table, work_space
+    def _table(self, rows: NDArray[Any]) -> EntryTable:
+        from .kernel import EntryTable, work_space
 
         kind = rows.dtype.str
         if kind not in self._tables:
             self._work_space = work_space(self._networks[1], self._networks[3])
             row_bytes = self.obs_size * rows.itemsize
-            self._tables[kind] = Table(
+            self._tables[kind] = EntryTable(
                 row_bytes, self.num_actions, self.table_rows, _FIRST_TABLE_BYTES
             )
         return self._tables[kind]
 
 
 def restore_network(snapshot: PolicySnapshot) -> NetworkPolicy:
-    """The `NetworkPolicy` that `snapshot` was taken of, with an empty table."""
+    """Restore a `NetworkPolicy` from its snapshot, with an empty table."""
     arrays = snapshot.arrays
     return NetworkPolicy(
         list(_named_layers("actor", arrays)),
@@ -223,7 +222,7 @@ def _vector(condition: NDArray[np.float32] | None) -> NDArray[np.float32]:
 
 
 def _checked(name: str, layers: Sequence[Layer]) -> list[Layer]:
-    """Own copies of the layers, so that a learner may go on changing its arrays."""
+    """Return checked copies of the layers, so that a learner may keep changing its arrays."""
     if not layers:
         raise UsageError(f"the {name} has no layers")
     copies = [
@@ -257,7 +256,7 @@ def _random_layers(rng: np.random.Generator, sizes: Sequence[int]) -> list[Layer
 def _flat(
     layers: Sequence[Layer], condition: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The layers as the compiled code takes them, the condition merged into the first biases."""
+    """Flatten the layers for the compiled code, the condition merged into the first biases."""
     (weights, biases), *rest = layers
     obs_size = weights.shape[0] - condition.size
     constant = condition.astype(np.float64) @ weights[obs_size:].astype(np.float64)

@@ -1,3 +1,45 @@
-"""Rendering: what the core returns, as tables, lines and JSON. Nothing below this layer prints."""
+"""Reports: data becomes sections, and formats show sections.
+
+`sections` turns what a verb found into a `Section`, `show` prints it in the terminal, and `render`
+writes it as HTML, Markdown, CSV or JUnit XML. A format computes nothing.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .document import Report, Section
+
+
+def make_report(*sections: Section, title: str | None = None) -> Report:
+    """Return a report of sections, dated now."""
+    from datetime import datetime
+
+    from wfbench import __version__
+
+    from .document import Report
+
+    now = datetime.now().astimezone().isoformat(timespec="seconds")
+    return Report(title or sections[0].title, now, __version__, sections)
+
+
+def show(shown: Report | Section) -> None:
+    """Print a report or a section in the terminal."""
+    from .console import console
+    from .formats.terminal import show_report
+
+    show_report(_whole(shown), console())
+
+
+def render(shown: Report | Section, form: str) -> str:
+    """Return a report or a section as `html`, `md`, `csv` or `junit`."""
+    from .formats.choosing import our_formats
+
+    return our_formats()[form].render(_whole(shown))
+
+
+def _whole(shown: Report | Section) -> Report:
+    from .document import Section
+
+    return make_report(shown) if isinstance(shown, Section) else shown

@@ -1,29 +1,25 @@
-"""The runs that lie in a folder, each with what it was asked and its few figures."""
+"""The runs of a folder, each with what it did and its few figures, and a figure over time."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any, Literal
 
-from wfbench.bench.saved import is_finished, load_machine, load_plan, load_session
-from wfbench.bench.summary import summarise
-from wfbench.config import SETTINGS
+from wfbench.benchmarks.measure.saved import load_bench_config, load_machine, load_session
+from wfbench.benchmarks.measure.summary import summarise
 from wfbench.contract import UsageError
-from wfbench.search.planning import restored_settings
-from wfbench.store.files import read_json
+from wfbench.search.history import read_search
+from wfbench.search.same_work import search_of
+from wfbench.store.config import search_paths
 from wfbench.store.lock import in_use
 from wfbench.store.places import MATRIX_FILE, RunKind, run_kind
 
-from .sections.recorded import RecordedSearch, read_search
-
 Status = Literal["complete", "running", "interrupted", "smoke", "broken"]
-_FREE = ("seed", "seeds", "batch", "definition")
-"""Settings that do not change what is searched, or that are known more exactly."""
-_SEARCHED = ("env", "collector", "trainer", "searcher")
 
 
 @dataclass(frozen=True)
@@ -39,37 +35,38 @@ class RunRecord:
     """What it did, or why that cannot be said."""
     workload: str = ""
     """Runs with an equal one did the same work."""
-    figures: Mapping[str, float] | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
     seed: int | None = None
     machine: str = ""
     version: str = ""
 
+    @property
+    def has_figures(self) -> bool:
+        """Tell whether it is complete and has figures to follow."""
+        return self.status == "complete" and bool(self.figures)
+
 
 def list_runs(out: Path) -> list[RunRecord]:
-    """Every run in a folder, oldest first."""
+    """Return every run in a folder, oldest first."""
     if not out.is_dir():
         return []
-    records = [describe_run(path) for path in _directories(out)]
+    marks = ("config.json", MATRIX_FILE)
+    records = [
+        describe_run(path)
+        for path in out.iterdir()
+        if not path.name.startswith(".") and any((path / mark).exists() for mark in marks)
+    ]
     return sorted(records, key=lambda record: (record.created, record.name))
 
 
 def describe_run(path: Path) -> RunRecord:
-    """One run; a broken one says why."""
+    """Return one run; a broken one says why."""
     try:
-        kind = run_kind(path)
-        if kind == "bench":
-            return _bench(path)
-        return _search(path) if kind == "search" else _matrix(path)
+        describe = {"bench": _bench, "search": _search, "matrix": _matrix}
+        return describe[run_kind(path)](path)
     except (UsageError, KeyError, TypeError, ValueError, IndexError) as error:
         cause = str(error) if isinstance(error, UsageError) else f"{path}: {error!r}"
         return RunRecord(path.name, path, "unknown", "broken", "", cause)
-
-
-def _directories(out: Path) -> Iterator[Path]:
-    for path in sorted(out.iterdir()):
-        marks = (path / "config.json", path / MATRIX_FILE)
-        if path.is_dir() and not path.name.startswith(".") and any(m.exists() for m in marks):
-            yield path
 
 
 def _status(path: Path, *, complete: bool, smoke: bool) -> Status:
@@ -82,59 +79,39 @@ def _status(path: Path, *, complete: bool, smoke: bool) -> Status:
 
 def _search(path: Path) -> RunRecord:
     search = read_search(path)
-    config, best = search.config, search.best()
-    finished = search.finished()
+    config, best, finished = search.config, search.best(), search.finished()
     compliant = sum(result.compliant for result in finished)
-    said = f"{config['plugins']['env']['label']}, {search.combination}: "
+    said = f"{config.label('env')}, {search.combination}: "
     said += f"{compliant}/{len(finished)} compliant"
+    figures: dict[str, float] = {}
     if best is not None:
         said += f", best {search.written(best.order)} {best.score:,.1f}"
+        figures |= {"return": best.score, "compliance": best.compliance}
+    figures |= {"compliant": float(compliant), "env-steps": float(search.env_steps)}
+    if search.elapsed:
+        figures |= {"steps-per-second": search.rate, "seconds": search.elapsed}
     return RunRecord(
         name=path.name,
         path=path,
         kind="search",
-        status=_status(path, complete=search.complete, smoke=bool(config["smoke"])),
-        created=str(config["created"]),
+        status=_status(path, complete=search.complete, smoke=config.smoke),
+        created=config.created,
         says=said,
-        workload=_search_workload(config),
-        figures=_search_figures(search, compliant),
-        seed=int(config["settings"]["seed"]),
-        machine=_machine(search.machine),
-        version=str(search.machine.get("wfbench", "")),
+        workload=_digest("search", search_of(config)),
+        figures=figures,
+        seed=int(config.settings["seed"]),
+        **_made_on(search.machine),
     )
 
 
-def _search_figures(search: RecordedSearch, compliant: int) -> dict[str, float]:
-    best, seconds = search.best(), search.seconds()
-    wall = seconds.get("wall", 0.0)
-    figures: dict[str, float] = {}
-    if best is not None:
-        figures |= {"return": best.score, "compliance": best.compliance}
-    figures |= {"compliant": float(compliant), "env-steps": float(search.env_steps)}
-    if wall:
-        figures |= {"steps-per-second": search.env_steps / wall, "seconds": wall}
-    return figures
-
-
-def _search_workload(config: Mapping[str, Any]) -> str:
-    settings = asdict(restored_settings(config))
-    asked = {
-        name: value
-        for name, value in settings.items()
-        if name not in _FREE and not SETTINGS[name].kind
-    }
-    labels = {kind: config["plugins"][kind]["label"] for kind in _SEARCHED}
-    return _digest("search", asked, labels, config["definition"], config["smoke"])
-
-
 def _digest(*parts: object) -> str:
-    """A short name that equal parts share."""
+    """Return a short name that equal parts share."""
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _bench(path: Path) -> RunRecord:
-    plan, session, machine = load_plan(path), load_session(path), load_machine(path)
+    plan, session, machine = load_bench_config(path), load_session(path), load_machine(path)
     figures = {
         f"{one.label}@{one.n_envs}": one.figures.rate.value
         for one in summarise(session)
@@ -152,33 +129,88 @@ def _bench(path: Path) -> RunRecord:
         name=path.name,
         path=path,
         kind="bench",
-        status=_status(path, complete=is_finished(session), smoke=settings.smoke),
+        status=_status(path, complete=session.finished, smoke=settings.smoke),
         created=plan.created,
         says=said,
         workload=_digest("bench", cases, env, asked),
         figures=figures,
         seed=settings.seed,
-        machine=_machine(machine),
-        version=str(machine.get("wfbench", "")),
+        **_made_on(machine),
     )
 
 
 def _matrix(path: Path) -> RunRecord:
-    cells = [str(cell) for cell in read_json(path / MATRIX_FILE, "matrix/1")["cells"]]
-    parts = [describe_run(path / cell) for cell in cells]
+    parts = [describe_run(one) for one in search_paths(path)]
     order: tuple[Status, ...] = ("broken", "running", "interrupted", "smoke", "complete")
     worst = min((part.status for part in parts), key=order.index)
-    return RunRecord(
-        name=path.name,
-        path=path,
-        kind="matrix",
-        status=worst,
-        created=parts[0].created,
-        says=f"{len(cells)} searches",
-        machine=parts[0].machine,
-        version=parts[0].version,
-    )
+    says = f"{len(parts)} searches"
+    found = RunRecord(path.name, path, "matrix", worst, parts[0].created, says)
+    return replace(found, machine=parts[0].machine, version=parts[0].version)
 
 
-def _machine(machine: Mapping[str, Any]) -> str:
-    return f"{machine.get('cpu')}, {machine.get('usable_cores')} cores"
+def _made_on(machine: Mapping[str, Any]) -> dict[str, Any]:
+    name = f"{machine.get('cpu')}, {machine.get('usable_cores')} cores"
+    return {"machine": name, "version": str(machine.get("wfbench", ""))}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The figure of one run."""
+
+    record: RunRecord
+    value: float
+    change: float | None
+    """Relative to the run before; None for the first, and where that was 0."""
+
+
+@dataclass(frozen=True)
+class FigureHistory:
+    """A figure over time."""
+
+    figure: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def mean(self) -> float:
+        """Return the mean over the runs."""
+        return fmean(entry.value for entry in self.entries)
+
+    @property
+    def deviation(self) -> float | None:
+        """Return the standard deviation over the runs, if there are several."""
+        values = [entry.value for entry in self.entries]
+        return stdev(values) if len(values) > 1 else None
+
+    @property
+    def machines(self) -> int:
+        """Return on how many kinds of machine they ran."""
+        return len({entry.record.machine for entry in self.entries})
+
+
+def history_of(records: Sequence[RunRecord], run: RunRecord, figure: str | None) -> FigureHistory:
+    """Return a figure of every complete run of the same work; default: the first figure."""
+    if not run.figures:
+        raise UsageError(f"run {run.name} has no figure of its own to follow")
+    chosen = next(iter(run.figures)) if figure is None else figure
+    if chosen not in run.figures:
+        known = ", ".join(run.figures)
+        raise UsageError(f"run {run.name} has no figure {chosen!r}; choose from: {known}")
+    complete = (one for one in records if one.workload == run.workload and one.has_figures)
+    same = [one for one in complete if chosen in one.figures]
+    if not same:
+        raise UsageError(
+            f"no complete run does the same work as {run.name}, so there is no history"
+        )
+    entries: list[Entry] = []
+    for record in same:
+        value, last = record.figures[chosen], entries[-1].value if entries else 0.0
+        entries.append(Entry(record, value, (value - last) / abs(last) if last else None))
+    return FigureHistory(chosen, tuple(entries))
+
+
+def latest(records: Sequence[RunRecord]) -> RunRecord:
+    """Return the latest complete run that has figures."""
+    for record in reversed(records):
+        if record.has_figures:
+            return record
+    raise UsageError("there is no complete run; `wfbench run` or `wfbench bench` makes one")

@@ -7,7 +7,9 @@ format draws or writes the table and computes nothing, so no two formats can dis
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,23 +17,30 @@ Value = str | int | float | bool | None
 """One cell; a number that could not be measured is None."""
 
 Outcome = Literal["good", "bad", "open"]
-"""`open`: not finished, not reached or not measurable, so there is nothing to say yet."""
+"""`open`: undecided, because it is not finished, not reached or not measurable."""
 
-OUTCOME_NAMES: Mapping[Outcome, str] = {"good": "ok", "bad": "failed", "open": "open"}
+_COLUMN = re.compile(
+    r"(?P<name>.*?)(?: \((?P<unit>[^()]*)\))?(?: \.(?P<digits>\d))?(?P<interval> ±)?"
+)
+
+OUTCOME_NAMES: Mapping[Outcome, str] = {"good": "ok", "bad": "failed", "open": "undecided"}
+"""What people read; files keep the short words."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: what its values are, and how they are read."""
+    """A column of a table: its name, its unit and how its values are written."""
 
     name: str
     unit: str = ""
     digits: int | None = None
-    """Decimals that a reader is shown; None: as many as tell it apart. Files keep every digit."""
+    """Decimals that a reader is shown; None: about three digits. Files keep every digit."""
+    interval: tuple[str, str] | None = None
+    """The columns with the ends of its 95 % interval; readers are shown all three as one."""
 
     @property
     def title(self) -> str:
-        """The name with its unit."""
+        """Return the name with its unit."""
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
 
@@ -47,27 +56,54 @@ class Table:
             raise ValueError("a row must have a value for every column")
 
     def place(self, name: str) -> int:
-        """Which column is called this."""
+        """Return the index of the column with this name."""
         return [column.name for column in self.columns].index(name)
 
     def column(self, name: str) -> Column:
-        """The column of this name."""
+        """Return the column with this name."""
         return self.columns[self.place(name)]
 
     def values(self, name: str) -> list[Value]:
-        """The values of a column, row by row."""
+        """Return the values of a column, row by row."""
         place = self.place(name)
         return [row[place] for row in self.rows]
 
     def numbers(self, name: str | None) -> list[float | None]:
-        """The values of a column as numbers; None for what is none, and for no column."""
+        """Return a column as numbers; None for what is not a number, and for no column."""
         if name is None:
             return [None] * len(self.rows)
         return [number(value) for value in self.values(name)]
 
 
+def columns(*texts: str | Column) -> tuple[Column, ...]:
+    """Return columns from texts such as `order`, `time (s)`, `return (points) .1` and `rate ±`.
+
+    A number after a dot is how many decimals are shown. `±` adds two columns for the interval:
+    `low` and `high` the first time, `NAME, low` and `NAME, high` after that. A column stays as it
+    is.
+    """
+    found: list[Column] = []
+    for text in texts:
+        if isinstance(text, Column):
+            found.append(text)
+            continue
+        match = _COLUMN.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} describes no column")
+        name, unit = match["name"], match["unit"] or ""
+        digits = None if match["digits"] is None else int(match["digits"])
+        if match["interval"] is None:
+            found.append(Column(name, unit, digits))
+            continue
+        first = all(column.interval is None for column in found)
+        ends = ("low", "high") if first else (f"{name}, low", f"{name}, high")
+        found.append(Column(name, unit, digits, ends))
+        found += [Column(end, unit, digits) for end in ends]
+    return tuple(found)
+
+
 def number(value: Value) -> float | None:
-    """A value as a number, if it is one."""
+    """Return a value as a number if it is one."""
     return float(value) if isinstance(value, (int, float)) else None
 
 
@@ -173,12 +209,13 @@ Picture = Bars | Shares | Dots | Curves | Timeline | Spread | Heat
 
 @dataclass(frozen=True)
 class Exhibit:
-    """Something to look at: a title that asks, a text that says how to read it, and the data."""
+    """A table to look at: a title that asks, a text that says how to read it, and the data."""
 
     title: str
+    """Empty where the section's title says it all."""
     reading: str
     table: Table
-    command: str
+    command: str = ""
     """What makes these data again."""
     picture: Picture | None = None
 
@@ -193,11 +230,13 @@ class Fact:
 
 @dataclass(frozen=True)
 class Check:
-    """Something that holds, does not hold, or is open."""
+    """Something that holds, does not hold, or is undecided."""
 
     name: str
     outcome: Outcome
     says: str
+    error: bool = False
+    """It is bad because it could not be measured."""
 
 
 @dataclass(frozen=True)
@@ -206,8 +245,7 @@ class Section:
 
     title: str
     kind: str
-    """What the source is: `search`, `matrix`, `bench`, `evaluation`, `landscape`, `searchers`,
-    `check`, `comparison` or `reproduction`."""
+    """What the source is, such as `search`, `bench`, `check` or `comparison`."""
     headline: Check
     """What a reader in a hurry must know."""
     checks: tuple[Check, ...] = ()
@@ -219,6 +257,11 @@ class Section:
     notes: tuple[str, ...] = ()
     """What a reader must know to believe it."""
 
+    @property
+    def cases(self) -> tuple[Check, ...]:
+        """Return what was checked: the checks, or the headline where there are none."""
+        return self.checks or (self.headline,)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -229,16 +272,8 @@ class Report:
     version: str
     sections: tuple[Section, ...]
 
-    def checks(self) -> Iterator[tuple[Section, Check]]:
-        """Every check with its section, the headlines first in theirs."""
-        for section in self.sections:
-            for check in (section.headline, *section.checks):
-                yield section, check
-
 
 def count_outcomes(checks: Sequence[Check]) -> dict[Outcome, int]:
-    """How many checks ended how."""
-    found: dict[Outcome, int] = {"good": 0, "bad": 0, "open": 0}
-    for check in checks:
-        found[check.outcome] += 1
-    return found
+    """Return how many checks have each outcome."""
+    found = Counter(check.outcome for check in checks)
+    return {outcome: found[outcome] for outcome in OUTCOME_NAMES}

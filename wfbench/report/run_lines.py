@@ -1,26 +1,20 @@
-"""A run as plain lines, for logs and pipes, and as JSON lines, for programs."""
+"""A run as plain lines for logs and pipes, and as JSON lines for programs."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
+from wfbench.report.written import fixed
 from wfbench.store.event_log import plain
 
 _SILENCE = 20.0
 """Seconds after which a long workflow says how it is doing."""
 
 Event = Mapping[str, Any]
-
-
-def number(value: Any, digits: int = 2) -> str:
-    """A number as a person reads it; `-` if there is none."""
-    if value is None or value != value:  # noqa: PLR0124 - NaN
-        return "-"
-    return f"{value:,.{digits}f}"
 
 
 class PlainLines:
@@ -33,54 +27,45 @@ class PlainLines:
 
     def __call__(self, event: Event) -> None:
         """Print what a person following a log wants to know."""
-        say: dict[str, Callable[[Event], str | None]] = {
-            "run-started": self._begun,
-            "run-resumed": self._begun,
-            "update": self._going_on,
-            "workflow-finished": self._finished,
-            "worker-lost": self._lost,
-            "warning": lambda told: f"warning: {told['text']}",
-        }
-        told = say.get(event["event"])
-        line = None if told is None else told(event)
+        line = self._line(event)
         if line is not None:
             self._spoke = monotonic()
             sys.stdout.write(f"{self._label}{line}\n")
             sys.stdout.flush()
 
-    def _begun(self, event: Event) -> str:
-        self._workflows = event["workflows"]
-        verb = "resuming" if event["event"] == "run-resumed" else "run"
-        return (
-            f"{verb} {event['run']}: {event['env']}, {event['collector']}, {event['trainer']}, "
-            f"{event['searcher']}, seed {event['seed']}, compliance by {event['definition']}"
-        )
-
-    def _going_on(self, event: Event) -> str | None:
-        if monotonic() - self._spoke < _SILENCE:
+    def _line(self, event: Event) -> str | None:
+        kind = event["event"]
+        if kind in {"run-started", "run-resumed"}:
+            self._workflows = event["workflows"]
+            verb = "resuming" if kind == "run-resumed" else "run"
+            return (
+                f"{verb} {event['run']}: {event['env']}, {event['collector']}, {event['trainer']}, "
+                f"{event['searcher']}, seed {event['seed']}, compliance by {event['definition']}"
+            )
+        if kind == "warning":
+            return f"warning: {event['text']}"
+        silent = kind == "update" and monotonic() - self._spoke < _SILENCE
+        if silent or kind not in {"update", "workflow-finished", "worker-lost"}:
             return None
-        return (
-            f"{self._count(event)} {event['order']}  compliance {number(event['compliance'])}  "
-            f"return {number(event['return'], 1)}  {event['env_steps']:,} steps so far"
-        )
+        start = f"[{event['workflow'] + 1}/{self._workflows}] {event['order']}  "
+        if kind == "worker-lost":
+            return f"{start}lost ({event['cause']}), will be retried"
+        start += f"compliance {fixed(event['compliance'])} "
+        if kind == "workflow-finished":
+            return start + _finished(event)
+        return f"{start} return {fixed(event['return'], 1)}  {event['env_steps']:,} steps so far"
 
-    def _finished(self, event: Event) -> str:
-        end = event["status"]
-        if end != "compliant":
-            end = f"{end} ({event['reason']})"
-        best = "  best so far" if event["best"] else ""
-        return (
-            f"{self._count(event)} {event['order']}  compliance {number(event['compliance'])} "
-            f"({event['beside'].partition('@')[0]} {number(event['beside_compliance'])})  "
-            f"return {number(event['score'], 1)}  {event['updates']} updates, "
-            f"{event['env_steps']:,} steps  {end}{best}"
-        )
 
-    def _lost(self, event: Event) -> str:
-        return f"{self._count(event)} {event['order']}  lost ({event['cause']}), trained again"
-
-    def _count(self, event: Event) -> str:
-        return f"[{event['workflow'] + 1}/{self._workflows}]"
+def _finished(event: Event) -> str:
+    end = event["status"]
+    if end != "compliant":
+        end = f"{end} ({event['reason']})"
+    best = "  best so far" if event["best"] else ""
+    return (
+        f"({event['secondary'].partition('@')[0]} {fixed(event['secondary_compliance'])})  "
+        f"return {fixed(event['score'], 1)}  {event['updates']} updates, "
+        f"{event['env_steps']:,} steps  {end}{best}"
+    )
 
 
 class JsonLines:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic
@@ -18,7 +19,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from wfbench.report.run_lines import number
+from wfbench.report.written import duration, fixed
+from wfbench.store.events import PHASES
 
 _BARS = "▁▂▃▄▅▆▇█"
 _CURVE = 40
@@ -28,12 +30,13 @@ _PACES = 20
 _SAMPLE = 1.0
 """Seconds between looks at the process tree."""
 _PER_SECOND = 4
-_SHARES = ("env", "inference", "transport", "idle", "shaping", "update", "search", "store", "open")
+
+Event = Mapping[str, Any]
 
 
-def sparkline(values: list[float], low: float | None = None) -> str:
-    """Values as a row of bars, the lowest and the highest at the ends of the scale."""
-    known = [value for value in values if value == value]  # noqa: PLR0124 - not NaN
+def sparkline(values: Iterable[float | None], low: float | None = None) -> str:
+    """Return values as a row of bars, scaled from the lowest to the highest."""
+    known = [value for value in values if value is not None and not math.isnan(value)]
     if not known:
         return ""
     bottom = min(known) if low is None else low
@@ -42,15 +45,8 @@ def sparkline(values: list[float], low: float | None = None) -> str:
     return "".join(_BARS[max(0, min(top, round((v - bottom) / span * top)))] for v in known)
 
 
-def duration(seconds: float) -> str:
-    """Seconds as a person reads them."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
 class ProcessTree:
-    """Processor time and memory of this process and all below it, looked at once a second."""
+    """CPU time and memory of this process and all below it, sampled once a second."""
 
     def __init__(self) -> None:
         self._looked = -_SAMPLE
@@ -67,27 +63,28 @@ class ProcessTree:
             return
         spent: dict[int, float] = {}
         memory = 0
-        for process in self._tree():
-            try:
-                with process.oneshot():
-                    times = process.cpu_times()
-                    memory += process.memory_info().rss
-            except psutil.Error:
-                continue
-            spent[process.pid] = times.user + times.system
+        tree = [psutil.Process()]
+        with suppress(psutil.Error):
+            tree += tree[0].children(recursive=True)
+        for process in tree:
+            with suppress(psutil.Error), process.oneshot():
+                times = process.cpu_times()
+                memory += process.memory_info().rss
+                spent[process.pid] = times.user + times.system
         if self._spent:
             used = sum(spent[pid] - self._spent.get(pid, 0.0) for pid in spent)
             self.cores = used / passed
         self._looked, self._spent = now, spent
         self.memory, self.processes = memory, len(spent)
 
-    @staticmethod
-    def _tree() -> list[psutil.Process]:
-        own = psutil.Process()
-        try:
-            return [own, *own.children(recursive=True)]
-        except psutil.Error:
-            return [own]
+    def draw(self) -> Text:
+        """Return the last sample as one line."""
+        many = f" in {self.processes} processes" if self.processes > 1 else ""
+        return Text(
+            f"{self.cores:.0%} of a core (of {os.cpu_count()} cores), "
+            f"{self.memory / 2**20:,.0f} MiB{many}",
+            style="dim",
+        )
 
 
 @dataclass
@@ -98,68 +95,128 @@ class RunPanel:
     workflows: int = 0
     finished: int = 0
     compliant: int = 0
-    current: Mapping[str, Any] = field(default_factory=dict)
-    latest: Mapping[str, Any] = field(default_factory=dict)
-    best: Mapping[str, Any] | None = None
-    recent: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=_RECENT))
-    compliance: deque[float] = field(default_factory=lambda: deque(maxlen=_CURVE))
-    returns: deque[float] = field(default_factory=lambda: deque(maxlen=_CURVE))
+    current: Event = field(default_factory=dict)
+    best: Event | None = None
+    recent: deque[Event] = field(default_factory=lambda: deque(maxlen=_RECENT))
+    curve: deque[Event] = field(default_factory=lambda: deque(maxlen=_CURVE))
+    """The last updates of the current workflow."""
     seconds: dict[str, float] = field(default_factory=dict)
     paces: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_PACES))
-    told: float = 0.0
-    """When it last heard of something."""
+    updated: float = 0.0
+    """When the last event came."""
     lock: Lock = field(default_factory=Lock)
     """Held while the numbers change, and while they are drawn in another thread."""
 
-    def __call__(self, event: Mapping[str, Any]) -> None:
-        """Take an event in."""
+    def __call__(self, event: Event) -> None:
+        """Process an event."""
         with self.lock:
-            self.told = monotonic()
+            self.updated = monotonic()
             self._take(event)
 
-    def _take(self, event: Mapping[str, Any]) -> None:
+    def _take(self, event: Event) -> None:
         for name, seconds in event.get("time", {}).items():
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
         kind = event["event"]
         if kind in {"run-started", "run-resumed"}:
+            chosen = (event[name] for name in ("env", "collector", "trainer", "searcher"))
+            self.label = f"{event['run']}: {', '.join(chosen)}, seed {event['seed']}"
             self.workflows = event["workflows"]
             self.finished = event.get("finished", 0)
         elif kind == "workflow-started":
-            self.current, self.latest = event, {}
-            self.compliance.clear()
-            self.returns.clear()
+            self.current = event
+            self.curve.clear()
         elif kind == "update":
-            self.latest = event
-            self.paces.append((event["transitions"], event["time"]["wall"]))
-            self.compliance.append(_or_nan(event["compliance"]))
-            self.returns.append(_or_nan(event["return"]))
+            self.curve.append(event)
+            self.paces.append((event["transitions"], event["time"]["work"]))
         elif kind == "workflow-finished":
-            self._workflow_done(event)
+            self.finished += 1
+            self.compliant += bool(event["compliant"])
+            self.current = {}
+            self.curve.clear()
+            self.recent.append(event)
+            self.best = event if event["best"] else self.best
 
     @property
     def pace(self) -> float:
-        """Environment steps per second over the last updates."""
+        """Return environment steps per second over the last updates."""
         seconds = sum(wall for _, wall in self.paces)
         return sum(steps for steps, _ in self.paces) / seconds if seconds else 0.0
 
     @property
     def share(self) -> float:
-        """How much of the run is done, from 0 to 1."""
+        """Return how much of the run is done, from 0 to 1."""
         return min(1.0, (self.finished + self.workflow_share) / max(1, self.workflows))
 
     @property
-    def workflow_share(self) -> float:
-        """How much of the present workflow's budget is spent."""
-        budget = self.current.get("budget_steps", 0)
-        return self.latest.get("env_steps", 0) / budget if budget else 0.0
+    def used(self) -> int:
+        """Return environment steps of the current workflow."""
+        return int(self.curve[-1]["env_steps"]) if self.curve else 0
 
-    def _workflow_done(self, event: Mapping[str, Any]) -> None:
-        self.finished += 1
-        self.compliant += bool(event["compliant"])
-        self.current, self.latest = {}, {}
-        self.recent.append(event)
-        if event["best"]:
-            self.best = event
+    @property
+    def workflow_share(self) -> float:
+        """Return how much of the current workflow's budget is spent."""
+        budget = self.current.get("budget_steps", 0)
+        return self.used / budget if budget else 0.0
+
+    def draw(self, elapsed: float, *, whole: bool) -> list[RenderableType]:
+        """Return all of a search, or only its progress while another one is active."""
+        share = self.share
+        left = duration(elapsed * (1 - share) / share) if share > 0.001 else "?"
+        bars = Table.grid(padding=(0, 2))
+        bars.add_row(
+            "workflows",
+            ProgressBar(total=1.0, completed=share, width=30),
+            f"{self.finished}/{self.workflows}",
+            f"{duration(elapsed)} elapsed, {left} left",
+        )
+        parts: list[RenderableType] = [Text(self.label, style="bold"), bars]
+        if not whole:
+            return parts
+        if self.current:
+            budget, rate = self.current["budget_steps"], self.pace
+            bars.add_row(
+                str(self.current["order"]),
+                ProgressBar(total=1.0, completed=self.workflow_share, width=30),
+                f"{self.used:,} of {budget:,} steps",
+                f"at most {duration((budget - self.used) / rate)} left" if rate else "",
+            )
+        return [*parts, *self._curves(), self._numbers()]
+
+    def _curves(self) -> Iterator[Table]:
+        if not self.curve:
+            return
+        curves = Table.grid(padding=(0, 2))
+        latest = self.curve[-1]
+        curves.add_row(
+            "compliance",
+            Text(sparkline((one["compliance"] for one in self.curve), low=0.0), style="green"),
+            f"{fixed(latest['compliance'], 3)}  ({latest['secondary'].partition('@')[0]} "
+            f"{fixed(latest['secondary_compliance'], 3)})",
+        )
+        returns = Text(sparkline(one["return"] for one in self.curve), style="cyan")
+        curves.add_row("return", returns, fixed(latest["return"], 1))
+        yield curves
+
+    def _numbers(self) -> Text:
+        wall = self.seconds.get("work", 0.0)
+        lines = []
+        if wall:
+            parts = sorted(((self.seconds.get(name, 0.0), name) for name in PHASES), reverse=True)
+            shares = "  ".join(f"{name} {s / wall:.0%}" for s, name in parts if s / wall >= 0.01)
+            lines.append(f"{self.pace:,.0f} steps/s   {shares}")
+        for event in self.recent:
+            end = event["status"] if event["compliant"] else event["reason"]
+            lines.append(
+                f"  {event['workflow'] + 1:3d} {event['order']}  {fixed(event['compliance'])}  "
+                f"{fixed(event['score'], 1)}  {end}"
+            )
+        if self.best is not None:
+            lines.append(
+                f"best so far: {self.best['order']}  return {fixed(self.best['score'], 1)}, "
+                f"compliance {fixed(self.best['compliance'])}; {self.compliant} of "
+                f"{self.finished} compliant"
+            )
+        return Text("\n".join(lines))
 
 
 class LiveView:
@@ -171,7 +228,7 @@ class LiveView:
         self._started = monotonic()
 
     def watch(self, label: str) -> RunPanel:
-        """The observer of one more search."""
+        """Return the observer of one more search."""
         self.panels.append(RunPanel(label))
         return self.panels[-1]
 
@@ -179,101 +236,17 @@ class LiveView:
     def showing(self, console: Console | None = None) -> Iterator[None]:
         """Draw while the searches run."""
         self._started = monotonic()
-        live = Live(console=console, get_renderable=self.render, refresh_per_second=_PER_SECOND)
-        with live:
+        with Live(console=console, get_renderable=self.render, refresh_per_second=_PER_SECOND):
             yield
 
     def render(self) -> RenderableType:
-        """The picture of this moment."""
+        """Return what to draw now."""
         self._tree.look()
+        elapsed = monotonic() - self._started
         parts: list[RenderableType] = []
         panels = list(self.panels)
-        busy = max(panels, key=lambda panel: panel.told, default=None)
+        busy = max(panels, key=lambda panel: panel.updated, default=None)
         for panel in panels:
             with panel.lock:
-                parts += self._panel(panel, whole=panel is busy)
-        return Group(*parts, self._machine())
-
-    def _panel(self, panel: RunPanel, *, whole: bool) -> list[RenderableType]:
-        """All of a search, or just how far it is where another one has its turn."""
-        elapsed = monotonic() - self._started
-        bars = Table.grid(padding=(0, 2))
-        share = panel.share
-        bars.add_row(
-            "workflows",
-            ProgressBar(total=1.0, completed=share, width=30),
-            f"{panel.finished}/{panel.workflows}",
-            f"{duration(elapsed)} gone, {_left(elapsed, share)} left",
-        )
-        current = panel.current
-        if current and whole:
-            used, rate = panel.latest.get("env_steps", 0), panel.pace
-            left = (current["budget_steps"] - used) / rate if rate else 0.0
-            bars.add_row(
-                str(current["order"]),
-                ProgressBar(total=1.0, completed=panel.workflow_share, width=30),
-                f"{used:,} of {current['budget_steps']:,} steps",
-                f"at most {duration(left)} left" if rate else "",
-            )
-        parts: list[RenderableType] = [Text(panel.label, style="bold"), bars]
-        if panel.latest and whole:
-            parts.append(self._curves(panel))
-        if whole:
-            parts.append(self._numbers(panel))
-        return parts
-
-    @staticmethod
-    def _curves(panel: RunPanel) -> Table:
-        curves = Table.grid(padding=(0, 2))
-        latest = panel.latest
-        curves.add_row(
-            "compliance",
-            Text(sparkline(list(panel.compliance), low=0.0), style="green"),
-            f"{number(latest['compliance'], 3)}  "
-            f"({latest['beside'].partition('@')[0]} {number(latest['beside_compliance'], 3)})",
-        )
-        curves.add_row(
-            "return",
-            Text(sparkline(list(panel.returns)), style="cyan"),
-            number(latest["return"], 1),
-        )
-        return curves
-
-    @staticmethod
-    def _numbers(panel: RunPanel) -> Text:
-        wall = panel.seconds.get("wall", 0.0)
-        lines = []
-        if wall:
-            told = sorted(((panel.seconds.get(name, 0.0), name) for name in _SHARES), reverse=True)
-            shares = "  ".join(f"{name} {s / wall:.0%}" for s, name in told if s / wall >= 0.01)
-            lines.append(f"{panel.pace:,.0f} steps/s   {shares}")
-        for event in panel.recent:
-            end = event["status"] if event["compliant"] else event["reason"]
-            lines.append(
-                f"  {event['workflow'] + 1:3d} {event['order']}  {number(event['compliance'])}  "
-                f"{number(event['score'], 1)}  {end}"
-            )
-        if panel.best is not None:
-            best = panel.best
-            lines.append(
-                f"best so far: {best['order']}  return {number(best['score'], 1)}, compliance "
-                f"{number(best['compliance'])}; {panel.compliant} of {panel.finished} compliant"
-            )
-        return Text("\n".join(lines))
-
-    def _machine(self) -> Text:
-        tree = self._tree
-        many = f" in {tree.processes} processes" if tree.processes > 1 else ""
-        return Text(
-            f"{tree.cores:.0%} of a core (of {os.cpu_count()} cores), "
-            f"{tree.memory / 2**20:,.0f} MiB{many}",
-            style="dim",
-        )
-
-
-def _left(elapsed: float, share: float) -> str:
-    return duration(elapsed * (1 - share) / share) if share > 0.001 else "?"
-
-
-def _or_nan(value: Any) -> float:
-    return float("nan") if value is None else float(value)
+                parts += panel.draw(elapsed, whole=panel is busy)
+        return Group(*parts, self._tree.draw())

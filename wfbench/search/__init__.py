@@ -1,6 +1,6 @@
 """The workflow search: ask for an order, train it, score it, tell; until the budget is spent.
 
-Nothing here prints. What happens is told as events to observers, of which the run directory is one.
+Nothing here prints. Everything that happens is an event, which is stored and passed to observers.
 """
 
 from __future__ import annotations

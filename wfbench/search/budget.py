@@ -1,14 +1,14 @@
-"""Budgets, all counted in environment steps, and wall time. None is ever overshot."""
+"""Budgets in environment steps and wall-clock seconds. None is ever exceeded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wfbench.config import RunConfig
 from wfbench.contract import Cadence
+from wfbench.settings.config import RunConfig
 
 _CAUTION = 2.5
-"""How much longer than the longest so far the next stretch of work is taken to last."""
+"""Factor by which the next piece of work may take longer than the longest so far."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +29,22 @@ class WorkflowBudget:
     """Which budget set `max_steps`: `episodes` per env, or `total-episodes` of the run."""
 
     def next_steps(self, used: int) -> int:
-        """How many steps of every env the next rollout may have; 0: none."""
+        """Return how many steps of every env the next rollout may have; 0 if none are left."""
         return min(self.steps, (self.max_steps - used) // self.n_envs)
 
     @property
     def rollouts(self) -> int:
-        """How many rollouts fit."""
+        """Return how many rollouts fit."""
         return -(-(self.max_steps // self.n_envs) // self.steps)
 
 
 def workflow_budget(
     config: RunConfig, cadence: Cadence, episode_steps: int, share: float, left: int | None
 ) -> WorkflowBudget:
-    """The budget of the next order.
+    """Return the budget of the next order.
 
-    `share` is the part of the full budget that the searcher gives it, in whole episodes; `left`
-    is what the budget of the whole run still has for training, None without one.
+    `share` is the part of the full budget that the searcher grants, in whole episodes. `left` is
+    what the budget of the whole run still has for training, None without one.
     """
     n_envs = cadence.n_envs or config.n_envs
     episodes = max(1, min(config.max_episodes, round(share * config.max_episodes)))
@@ -64,7 +64,7 @@ def workflow_budget(
 
 @dataclass(frozen=True)
 class Pace:
-    """How long things took, so that nothing is begun that would end too late."""
+    """How long things took so far, so that nothing starts that would end too late."""
 
     start: float = 0.0
     """Building environments and learner."""
@@ -73,39 +73,30 @@ class Pace:
     evaluation: float = 0.0
 
     def to_end_well(self) -> float:
-        """Seconds for one more rollout and what must follow."""
+        """Return the seconds for one more rollout and what must follow."""
         return self.rollout + self.evaluation
 
     def to_begin(self) -> float:
-        """Seconds for the shortest workflow."""
+        """Return the seconds for the shortest workflow."""
         return self.start + self.to_end_well()
 
 
 def time_for(seconds: float, left: float | None) -> bool:
-    """Whether work expected to take `seconds` would end while time is left; None: always."""
+    """Tell whether work of about `seconds` fits into the time left; None means no limit."""
     return left is None or _CAUTION * seconds <= left
 
 
-class Ledger:
-    """Environment steps and seconds spent by the whole run."""
+@dataclass(frozen=True)
+class RunBudget:
+    """What a whole run may spend; 0 means no limit."""
 
-    def __init__(self, max_steps: int = 0, max_seconds: float = 0.0) -> None:
-        self._max_steps = max_steps
-        self._max_seconds = max_seconds
-        self.steps = 0
-        self.seconds_before = 0.0
-        """What finished workflows of an interrupted run had taken."""
+    max_steps: int = 0
+    max_seconds: float = 0.0
 
-    def spend(self, steps: int) -> None:
-        """Count steps, whatever they were for."""
-        self.steps += steps
-
-    def left(self) -> int | None:
-        """Steps that may still be spent; None: as many as you like."""
-        return max(0, self._max_steps - self.steps) if self._max_steps else None
+    def steps_left(self, spent: int) -> int | None:
+        """Return the environment steps that may still be spent; None means no limit."""
+        return max(0, self.max_steps - spent) if self.max_steps else None
 
     def seconds_left(self, elapsed: float) -> float | None:
-        """Seconds that may still pass; None: as many as you like."""
-        if not self._max_seconds:
-            return None
-        return self._max_seconds - self.seconds_before - elapsed
+        """Return the seconds that may still pass; None means no limit."""
+        return self.max_seconds - elapsed if self.max_seconds else None

@@ -1,15 +1,18 @@
-"""The last episodes of every environment: what compliance and score are computed from."""
+"""The last episodes of every environment, from which compliance and score are computed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.compliance import Episodes
+from wfbench.orders.compliance import Episodes
 
-FIELDS = ("env_return", "compliance", "beside", "fixes", "counted", "wasted")
+FIELDS = ("env_return", "compliance", "secondary", "fixes", "counted", "wasted")
+"""Of `Episodes`; `Summary` has the means in this sequence."""
+JUDGED = ("compliance", "secondary_compliance", "fixes", "counted", "wasted")
 
 
 @dataclass(frozen=True)
@@ -20,10 +23,15 @@ class Summary:
     env_return: float
     return_sd: float
     compliance: float
-    beside: float
+    secondary_compliance: float
     fixes: float
     counted: float
     wasted: float
+
+    @property
+    def judged(self) -> dict[str, Any]:
+        """Return how well the order was followed, as the fields of events."""
+        return {name: getattr(self, name) for name in JUDGED}
 
 
 class EpisodeWindow:
@@ -35,11 +43,11 @@ class EpisodeWindow:
 
     @property
     def total(self) -> int:
-        """Episodes that ended so far."""
+        """Return how many episodes ended so far."""
         return int(self._count.sum())
 
     def add(self, episodes: Episodes) -> None:
-        """Take in the episodes of one rollout, in the order in which they ended."""
+        """Add the episodes of one rollout, in the sequence in which they ended."""
         envs = episodes.env_id
         if not len(envs):
             return
@@ -49,13 +57,12 @@ class EpisodeWindow:
         sizes = np.diff(np.r_[starts, len(ranked)])
         nth = np.arange(len(ranked)) - np.repeat(starts, sizes)
         place = (self._count[ranked] + nth) % self._values.shape[1]
-        values = np.stack([getattr(episodes, name) for name in FIELDS], axis=1)
         # Of one environment's episodes that share a place, the last one is assigned last.
-        self._values[ranked, place] = values[by_env]
+        self._values[ranked, place] = rows_of(episodes)[by_env]
         self._count[ranked[starts]] += sizes
 
     def last(self, length: int) -> Summary:
-        """The last `length` episodes of every environment, or as many as there are."""
+        """Summarise the last `length` episodes of every environment, or as many as there are."""
         depth = self._values.shape[1]
         back = np.arange(min(length, depth))
         known = back < np.minimum(self._count, depth)[:, None]
@@ -65,14 +72,14 @@ class EpisodeWindow:
 
 
 def summarise(values: NDArray[np.float64]) -> Summary:
-    """Means of rows of `FIELDS`; NaN where there is no row."""
+    """Return the means of rows of `FIELDS`; NaN if there are none."""
     if not len(values):
         return Summary(0, *[float("nan")] * 7)
-    means = dict(zip(FIELDS, values.mean(axis=0).tolist(), strict=True))
+    env_return, *others = values.mean(axis=0).tolist()
     sd = float(values[:, 0].std(ddof=1)) if len(values) > 1 else float("nan")
-    return Summary(episodes=len(values), return_sd=sd, **means)
+    return Summary(len(values), env_return, sd, *others)
 
 
 def rows_of(episodes: Episodes) -> NDArray[np.float64]:
-    """Episodes as rows of `FIELDS`."""
+    """Return episodes as rows of `FIELDS`."""
     return np.stack([getattr(episodes, name) for name in FIELDS], axis=1).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Tells plugins that observe runs what happens."""
+"""Passes events to plugins that observe runs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ from pathlib import Path
 from typing import Any
 
 from wfbench.contract import Event
-from wfbench.plugins import PluginHost
+from wfbench.host.manager import PluginHost
+from wfbench.store.events import (
+    RunFinished,
+    RunResumed,
+    RunStarted,
+    UpdateFinished,
+    WorkflowFinished,
+)
 
 _HOOKS = {
-    "run-started": "wfbench_run_started",
-    "run-resumed": "wfbench_run_started",
-    "update": "wfbench_update_finished",
-    "workflow-finished": "wfbench_workflow_finished",
-    "run-finished": "wfbench_run_finished",
+    RunStarted.kind: "wfbench_run_started",
+    RunResumed.kind: "wfbench_run_started",
+    UpdateFinished.kind: "wfbench_update_finished",
+    WorkflowFinished.kind: "wfbench_workflow_finished",
+    RunFinished.kind: "wfbench_run_finished",
 }
 
 
 class HookObserver:
-    """Passes events on to the observer hooks; what a plugin raises there is logged."""
+    """Calls the observer hooks; an error in a plugin is logged."""
 
     def __init__(self, host: PluginHost, run: str, directory: Path) -> None:
         self._host = host
@@ -28,13 +35,13 @@ class HookObserver:
         self._ended = False
 
     def __call__(self, event: Mapping[str, Any]) -> None:
-        """Pass one event on."""
+        """Pass one event to the plugins."""
         hook = _HOOKS.get(event["event"])
         if hook is not None:
             self._host.notify(hook, Event(self._run, event, self._directory))
-        self._ended = self._ended or event["event"] == "run-finished"
+        self._ended = self._ended or event["event"] == RunFinished.kind
 
     def stopped(self, cause: str) -> None:
-        """Tell that the run ended before its end, unless it had ended."""
+        """Tell plugins that the run stopped early, unless it had ended."""
         if not self._ended:
-            self({"event": "run-finished", "reason": "stopped", "cause": cause})
+            self({"event": RunFinished.kind, "reason": "stopped", "cause": cause})

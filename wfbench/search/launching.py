@@ -1,84 +1,81 @@
-"""Run directories for jobs: new ones, and those of a run that is taken up again."""
+"""Open the run directories of searches: new ones, and those of a run to resume."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from wfbench.layers import Effective
-from wfbench.plugins import PluginHost
-from wfbench.selection import Choice
-from wfbench.store.files import read_json, write_json
-from wfbench.store.places import MATRIX_FILE, checked_name, new_name
-from wfbench.store.run import RunStore, read_config
+from wfbench.host.manager import PluginHost
+from wfbench.settings.sources import ResolvedConfig
+from wfbench.store.config import read_config, search_paths, write_matrix
+from wfbench.store.places import checked_name, new_name
+from wfbench.store.run import RunStore
 
 from .job import SearchJob
-from .loop import Observer, Search
-from .planning import refuse_contradiction, restored_executor, restored_job, stored_config
-
-MATRIX_SCHEMA = "matrix/1"
+from .planning import refuse_contradiction, restored_job, stored_config
+from .recording import Observer
+from .search import Search
 
 Observe = Callable[[SearchJob, RunStore], Sequence[Observer]]
-"""The observers of one search, given its job and where it is kept."""
+"""Returns the observers of one search, given its job and where it is kept."""
 
 
 @contextmanager
 def started(
-    jobs: Sequence[SearchJob], out: Path, name: str | None, observe: Observe, *, smoke: bool
+    jobs: Sequence[SearchJob],
+    out: Path,
+    name: str | None,
+    observe: Observe,
+    *,
+    smoke: bool,
+    width: int = 1,
 ) -> Iterator[list[Search]]:
-    """Searches in new run directories; several jobs get a common parent. Closed at the end."""
+    """Open searches in new run directories and close them at the end.
+
+    Several jobs get a common parent directory. `width` is how many orders the executor trains at a
+    time; searches share it unless their batch is configured.
+    """
     now = datetime.now().astimezone()
     run = new_name(now) if name is None else checked_name(name)
-    path = out / run
     seeded = len({job.config.seed for job in jobs}) > 1
-    cells = [_cell_name(i, job, seeded=seeded) for i, job in enumerate(jobs)]
-    if len(jobs) == 1:
-        cells = [""]
+    names = [_directory(i, job, seeded=seeded) for i, job in enumerate(jobs)]
     with ExitStack() as stack:
         searches = []
-        for cell, job in zip(cells, jobs, strict=True):
-            run_id = f"{run}/{cell}" if cell else run
+        for each, job in zip(names, jobs, strict=True):
+            if not job.config.batch:
+                job = replace(job, config=replace(job.config, batch=-(-width // len(jobs))))  # noqa: PLW2901
+            run_id = run if len(jobs) == 1 else f"{run}/{each}"
             config = stored_config(job, run_id, now.isoformat(timespec="seconds"), smoke=smoke)
-            store = RunStore.create(path / cell, config)
+            store = RunStore.create(out / run_id, config)
             stack.callback(store.close)
             searches.append(Search(job, store, observe(job, store)))
         if len(jobs) > 1:
-            write_json(path / MATRIX_FILE, MATRIX_SCHEMA, {"run": run, "cells": cells})
+            write_matrix(out / run, run, names)
         yield searches
 
 
 @contextmanager
 def resumed(
-    host: PluginHost, path: Path, effective: Effective, observe: Observe
+    host: PluginHost, path: Path, resolved: ResolvedConfig, observe: Observe
 ) -> Iterator[list[Search]]:
-    """The searches of a run that was started before, as it left them. Closed at the end."""
-    cells = _cells(path)
+    """Open the searches of an interrupted run and close them at the end."""
+    paths = search_paths(path)
+    refuse_contradiction(resolved, [read_config(one) for one in paths])
     with ExitStack() as stack:
-        refuse_contradiction(effective, [read_config(path / cell) for cell in cells])
         searches = []
-        for cell in cells:
-            store = RunStore.resume(path / cell)
+        for one in paths:
+            store = RunStore.resume(one)
             stack.callback(store.close)
             job = restored_job(host, store.config)
             searches.append(Search(job, store, observe(job, store)))
         yield searches
 
 
-def chosen_executor(host: PluginHost, path: Path, effective: Effective) -> Choice:
-    """Where a run that was started before goes on."""
-    return restored_executor(host, effective, read_config(path / _cells(path)[0]))
-
-
-def _cells(path: Path) -> list[str]:
-    if (path / MATRIX_FILE).exists():
-        return list(read_json(path / MATRIX_FILE, MATRIX_SCHEMA)["cells"])
-    return [""]
-
-
-def _cell_name(index: int, job: SearchJob, *, seeded: bool) -> str:
+def _directory(index: int, job: SearchJob, *, seeded: bool) -> str:
     words = re.sub(r"[^a-z0-9.]+", "-", f"{job.collector.label} {job.trainer.label}".lower())
     name = f"{index:02d}-{words.strip('-')[:60]}"
     return f"{name}-seed-{job.config.seed}" if seeded else name

@@ -1,4 +1,4 @@
-"""Where the time goes. Every moment belongs to exactly one phase, so phases sum to wall time."""
+"""Where the time goes. Every moment belongs to exactly one phase."""
 
 from __future__ import annotations
 
@@ -7,43 +7,21 @@ from contextlib import contextmanager
 from time import perf_counter
 
 from wfbench.contract import Counters
-from wfbench.store.columns import PHASES
-
-_COLLECT = ("env", "transport", "inference", "idle")
+from wfbench.store.events import COLLECTING, PHASES
 
 
 class PhaseClock:
-    """Adds up seconds by phase while it runs; what is in no named phase is `loop`."""
+    """Adds up seconds by phase. Time in no phase is not counted."""
 
     def __init__(self) -> None:
         self._seconds = dict.fromkeys(PHASES, 0.0)
-        self._phase = "loop"
-        self._since: float | None = None
+        self._phase: str | None = None
+        self._since = 0.0
         self._before = 0.0
 
     @contextmanager
-    def running(self) -> Iterator[None]:
-        """Count the time inside; outside of it other things may have their turn."""
-        self._since = perf_counter()
-        try:
-            yield
-        finally:
-            self._settle()
-            self._since = None
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Leave out the time inside, while others have their turn."""
-        self._settle()
-        self._since = None
-        try:
-            yield
-        finally:
-            self._since = perf_counter()
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Count the time inside as `name`."""
+    def phase(self, name: str | None) -> Iterator[None]:
+        """Count the time inside as `name`; do not count it if that is None."""
         self._settle()
         before, self._phase = self._phase, name
         try:
@@ -53,40 +31,38 @@ class PhaseClock:
             self._phase = before
 
     def divide(self, counters: Counters) -> None:
-        """Hand time that was counted as `idle` to what a collect says it was."""
-        for part in _COLLECT:
+        """Move time that was counted as `idle` to the phases that a collect reports."""
+        for part in COLLECTING:
             seconds = getattr(counters, part)
             self._seconds[part] += seconds
             self._seconds["idle"] -= seconds
 
     def lap(self) -> dict[str, float]:
-        """Seconds by phase since the last lap, and `wall`, which is their sum."""
+        """Return the seconds by phase since the last lap."""
         self._settle()
         lap = {name: round(seconds, 7) for name, seconds in self._seconds.items()}
-        wall = sum(self._seconds.values())
-        self._before += wall
+        self._before += sum(self._seconds.values())
         self._seconds = dict.fromkeys(PHASES, 0.0)
-        return {"wall": round(wall, 7), **lap}
+        return lap
 
     def elapsed(self) -> float:
-        """Seconds counted in all."""
+        """Return all seconds that were counted."""
         self._settle()
         return self._before + sum(self._seconds.values())
 
     def _settle(self) -> None:
-        now = perf_counter()
-        if self._since is not None:
-            self._seconds[self._phase] += now - self._since
-            self._since = now
+        before, self._since = self._since, perf_counter()
+        if self._phase is not None:
+            self._seconds[self._phase] += self._since - before
 
 
 def added(*laps: Mapping[str, float]) -> dict[str, float]:
-    """The sum of laps."""
+    """Return the sum of laps."""
     return {name: round(sum(lap[name] for lap in laps), 7) for name in laps[0]}
 
 
 class Stopwatch:
-    """Seconds during which something was going on, however many things at once."""
+    """Measures the time during which anything is going on, however many things at once."""
 
     def __init__(self) -> None:
         self._going = 0
@@ -94,17 +70,17 @@ class Stopwatch:
         self._before = 0.0
 
     def start(self) -> None:
-        """One more thing has begun."""
+        """Note that one more thing has begun."""
         if not self._going:
             self._since = perf_counter()
         self._going += 1
 
     def stop(self) -> None:
-        """One of them has ended."""
+        """Note that one of them has ended."""
         self._before = self.elapsed()
         self._since = perf_counter()
         self._going -= 1
 
     def elapsed(self) -> float:
-        """Seconds until now."""
+        """Return the seconds until now."""
         return self._before + (perf_counter() - self._since if self._going else 0.0)

@@ -5,131 +5,122 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from pathlib import Path
 
-from wfbench import values
-from wfbench.config import SETTINGS, RunConfig
 from wfbench.contract import UsageError
-from wfbench.layers import Effective
-from wfbench.plugins import PluginHost
-from wfbench.selection import Choice, parse_selector, select
+from wfbench.host import values
+from wfbench.host.manager import PluginHost
+from wfbench.settings.config import SETTINGS, RunConfig
+from wfbench.settings.selection import Choice, parse_selector, select
+from wfbench.settings.sources import ResolvedConfig
+from wfbench.store.config import StoredConfig, StoredPlugin, read_config, search_paths
 
 from .job import SearchJob, stored_options
 
 KINDS = ("env", "collector", "trainer", "searcher")
 
 
-def plan_jobs(
-    config: RunConfig, chosen: Mapping[str, Sequence[Choice]], width: int = 1
-) -> list[SearchJob]:
-    """One job for every combination of the selected collectors, trainers and seeds.
-
-    `width` is how many orders the executor trains at a time.
-    """
+def plan_jobs(config: RunConfig, chosen: Mapping[str, Sequence[Choice]]) -> list[SearchJob]:
+    """Return one job for every combination of the selected collectors, trainers and seeds."""
     [env], [searcher] = chosen["env"], chosen["searcher"]
-    seeds = range(config.seed, config.seed + config.seeds)
-    cells = list(product(chosen["collector"], chosen["trainer"], seeds))
-    batch = _batch(config, searcher, width, len(cells))
+    batches = "batches" in searcher.spec.capabilities
+    if config.batch > 1 and not batches:
+        name = searcher.spec.name
+        raise UsageError(
+            f"batch is {config.batch}, but searcher {name!r} asks for one order at a time"
+        )
+    batch = config.batch if batches else 1
     each = replace(config, seeds=1, batch=batch, executor=chosen["executor"][0].label)
+    seeds = range(config.seed, config.seed + config.seeds)
     jobs = [
         SearchJob(replace(each, seed=seed), env, collector, trainer, searcher)
-        for collector, trainer, seed in cells
+        for collector, trainer, seed in product(chosen["collector"], chosen["trainer"], seeds)
     ]
-    # What is misspelt is found before anything is written.
+    # Misspelt settings are reported before anything is written.
     _ = jobs[0].score, jobs[0].definition
     return jobs
 
 
-def _batch(config: RunConfig, searcher: Choice, width: int, searches: int) -> int:
-    """How many orders each of the searches asks at a time."""
-    if "batches" not in searcher.spec.capabilities:
-        if config.batch > 1:
-            raise UsageError(
-                f"batch is {config.batch}, but searcher {searcher.spec.name!r} asks for one order "
-                "at a time"
-            )
-        return 1
-    return config.batch or -(-width // searches)
+def stored_config(job: SearchJob, run: str, created: str, *, smoke: bool) -> StoredConfig:
+    """Return what `config.json` holds: enough to run the same job again."""
+    chosen = {kind: getattr(job, kind) for kind in KINDS}
+    return StoredConfig(
+        run=run,
+        created=created,
+        smoke=smoke,
+        settings={s.key: getattr(job.config, name) for name, s in SETTINGS.items()},
+        plugins={
+            kind: StoredPlugin(one.spec.name, one.label, dict(one.options), str(one.offer.source))
+            for kind, one in chosen.items()
+        },
+        units=job.model.units,
+        episode_steps=job.episode_steps,
+        **job.definitions,
+    )
 
 
-def stored_config(job: SearchJob, run: str, created: str, *, smoke: bool) -> dict[str, Any]:
-    """What `config.json` holds: enough to run the same job again."""
-    settings = {s.key: getattr(job.config, name) for name, s in SETTINGS.items()}
-    return {
-        "run": run,
-        "created": created,
-        "smoke": smoke,
-        "settings": settings,
-        "plugins": job.described(),
-        "units": list(job.model.units),
-        "episode_steps": job.episode_steps,
-        "definition": job.definition.id,
-        "beside": job.beside.id,
-    }
-
-
-def restored_job(host: PluginHost, stored: Mapping[str, Any]) -> SearchJob:
-    """The job of a stored run, with the plugins of this installation."""
-    chosen = {}
-    for kind in KINDS:
-        plugin = stored["plugins"][kind]
-        options = {plugin["name"]: stored_options(plugin["options"])}
-        [chosen[kind]] = select(host, {kind: [plugin["name"]]}, options)[kind]
+def restored_job(host: PluginHost, stored: StoredConfig) -> SearchJob:
+    """Return the job of a stored run, with the plugins of this installation."""
+    chosen = [restored_choice(host, kind, stored.plugins[kind]) for kind in KINDS]
     # A later version may mean another definition by the same name; a run keeps its own.
-    config = replace(restored_settings(stored), definition=stored["definition"])
-    return SearchJob(config, *(chosen[kind] for kind in KINDS))
+    config = replace(restored_settings(stored), definition=stored.definition)
+    return SearchJob(config, *chosen)
 
 
-def restored_settings(stored: Mapping[str, Any]) -> RunConfig:
-    """The settings of a stored run; what a later version added has its default."""
+def restored_choice(host: PluginHost, kind: str, plugin: StoredPlugin) -> Choice:
+    """Return a plugin of this installation with the options of a stored run."""
+    options = {plugin.name: stored_options(plugin.options)}
+    [choice] = select(host, {kind: [plugin.name]}, options)[kind]
+    return choice
+
+
+def restored_settings(stored: StoredConfig) -> RunConfig:
+    """Return the settings of a stored run; those that a later version added have their default."""
     given = {}
     for name, setting in SETTINGS.items():
-        if setting.key not in stored["settings"]:
-            continue
         try:
-            given[name] = values.from_data(setting.hint, stored["settings"][setting.key])
+            if setting.key in stored.settings:
+                given[name] = values.from_data(setting.hint, stored.settings[setting.key])
         except ValueError as error:
-            raise UsageError(f"run {stored['run']}: its setting {setting.key}: {error}") from error
+            raise UsageError(f"run {stored.run}: its setting {setting.key}: {error}") from error
     return RunConfig(**given)
 
 
-def restored_executor(host: PluginHost, effective: Effective, stored: Mapping[str, Any]) -> Choice:
-    """The executor that is asked for, or else the one that a stored run was started with."""
-    selector = restored_settings(stored).executor
-    if "executor" in effective.sources:
-        selector = effective.config.executor
+def restored_executor(host: PluginHost, path: Path, resolved: ResolvedConfig) -> Choice:
+    """Return the executor asked for, or else the one that the run at `path` started with."""
+    selector = restored_settings(read_config(search_paths(path)[0])).executor
+    if "executor" in resolved.sources:
+        selector = resolved.config.executor
     name = parse_selector(selector)[0]
-    options = {name: effective.options[name]} if name in effective.options else {}
+    options = {name: resolved.options[name]} if name in resolved.options else {}
     [choice] = select(host, {"executor": [selector]}, options)["executor"]
     return choice
 
 
-def refuse_contradiction(effective: Effective, cells: Sequence[Mapping[str, Any]]) -> None:
-    """A resumed run keeps its settings but the executor; whoever asks for others is told so."""
-    stored = cells[0]
-    seeds = len({cell["settings"]["seed"] for cell in cells})
+def refuse_contradiction(resolved: ResolvedConfig, searches: Sequence[StoredConfig]) -> None:
+    """Raise a usage error if a resumed run is asked for other settings than it started with."""
+    stored = searches[0]
+    seeds = len({one.settings["seed"] for one in searches})
     kept = replace(restored_settings(stored), seeds=seeds)
-    for name, source in effective.sources.items():
+    for name, source in resolved.sources.items():
         if name == "executor":
-            continue  # where orders are trained changes nothing; how many at a time would
-        asked, was = getattr(effective.config, name), getattr(kept, name)
+            continue  # where orders are trained does not change the result
+        asked, was = getattr(resolved.config, name), getattr(kept, name)
         if asked != was and not source.startswith("preset "):
             raise UsageError(
                 f"{SETTINGS[name].key} is set to {values.to_text(asked)} ({source}), but run "
-                f"{stored['run']} was started with {values.to_text(was)}; a resumed run keeps its "
+                f"{stored.run} was started with {values.to_text(was)}; a resumed run keeps its "
                 "settings, so leave it out or start a new run"
             )
-    options = {
-        plugin["name"]: plugin["options"] for cell in cells for plugin in cell["plugins"].values()
-    }
-    executor = parse_selector(effective.config.executor)[0]
-    for plugin, given in effective.options.items():
+    options = {plugin.name: plugin.options for one in searches for plugin in one.plugins.values()}
+    executor = parse_selector(resolved.config.executor)[0]
+    for plugin, given in resolved.options.items():
         if plugin == executor and plugin not in options:
             continue
         for key, value in given.items():
             was = options.get(plugin, {}).get(key)
             if values.to_text(value) != values.to_text(was):
                 raise UsageError(
-                    f"{plugin}.{key} is set to {value}, but run {stored['run']} was started with "
+                    f"{plugin}.{key} is set to {value}, but run {stored.run} was started with "
                     f"{was}; a resumed run keeps its settings"
                 )

@@ -1,4 +1,4 @@
-"""Whole episodes of a frozen policy on fresh seeds."""
+"""Play whole episodes of a frozen policy on fresh seeds."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.compliance import Shaper
+from wfbench.collecting.seeding import Purpose, make_plan
 from wfbench.contract import CollectError, Collector, EnvRef, Policy, Rollout
-from wfbench.seeding import Purpose, make_plan
-from wfbench.selection import Choice
+from wfbench.orders.compliance import Shaper
+from wfbench.settings.selection import Choice
 
 from .episodes import FIELDS, rows_of
 
 MAX_ENVS = 1000
 MAX_SCALAR_ENVS = 32
-"""Without a batched form each environment is built, stepped and kept on its own."""
+"""The limit without a batched form, where each environment is built and stepped on its own."""
 
 _PATIENCE = 4
-"""How many times the expected steps are played before missing episodes are given up."""
+"""How many times the expected steps are played before missing episodes are an error."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ def play(
     n_envs: int | None = None,
     watch: Callable[[Rollout], None] = lambda _: None,
 ) -> Played:
-    """Exactly `episodes` episodes: the first ones of each environment.
+    """Play exactly `episodes` episodes: the first ones of each environment.
 
-    A free-running collector delivers whoever is ready, so of it they are the first to end. The
-    seeds follow from `seed` and are of another stream than any that is trained on. `watch` is shown
-    every rollout. By default there are as many environments as are cheap to have.
+    With async collectors the first episodes to finish count. The seeds follow from `seed` and
+    differ from all that are trained on. `watch` receives every rollout. By default there are as
+    many environments as are cheap to have.
     """
     n_envs = min(episodes, n_envs or (MAX_SCALAR_ENVS if ref.batched is None else MAX_ENVS))
     built: Collector = collector.build()
@@ -76,13 +76,13 @@ def play(
 
 
 def steps_to_play(episodes: int, n_envs: int, episode_steps: int) -> int:
-    """Environment steps that `play` takes where every episode has its full length."""
+    """Return the environment steps that `play` takes if every episode has its full length."""
     n_envs = min(episodes, n_envs)
     return -(-episodes // n_envs) * n_envs * episode_steps
 
 
 class _Quota:
-    """Which episodes count: the first ones of each env, or the first ones of all."""
+    """Decides which episodes count: the first ones of each env, or the first ones of all."""
 
     def __init__(self, episodes: int, n_envs: int, *, each: bool) -> None:
         share = np.arange(n_envs) < episodes % n_envs
@@ -91,7 +91,7 @@ class _Quota:
         self.missing = episodes
 
     def take(self, env_id: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether each of these episodes, in the order in which they ended, counts."""
+        """Tell for each of these episodes, in the sequence in which they ended, if it counts."""
         chosen = np.zeros(len(env_id), dtype=np.bool_)
         for index, env in enumerate(env_id.tolist()):
             if self.missing and (self._left[env] or not self._each):

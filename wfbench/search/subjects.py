@@ -1,34 +1,27 @@
-"""What is to be evaluated: a stored policy, the policy of a run, or a reference by name."""
+"""What is evaluated: a stored policy, the policy of a run, or a reference policy."""
 
 from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from wfbench.compliance import BESIDE, Shaper
-from wfbench.contract import (
-    EnvRef,
-    EnvSpec,
-    Order,
-    Policy,
-    UsageError,
-    WorkflowModel,
-    load_object,
-)
-from wfbench.options import resolve_options
-from wfbench.plugins import PluginHost
-from wfbench.selection import Choice, env_ref, select
-from wfbench.store.checkpoint import read_checkpoint
-from wfbench.store.event_log import read_events
+from wfbench.contract import EnvRef, EnvSpec, Order, Policy, UsageError, WorkflowModel, load_object
+from wfbench.host.manager import PluginHost
+from wfbench.host.options import resolve_options
+from wfbench.orders.compliance import SECONDARY, Shaper
+from wfbench.settings.selection import Choice, env_ref, select
 from wfbench.store.places import MATRIX_FILE, find_run
-from wfbench.store.policy_file import PolicyLabel, StoredPolicy, read_policy
+from wfbench.store.policy_file import PolicyLabel, StoredPolicy, read_checkpoint, read_policy
+from wfbench.store.run import checkpoint_path
 
+from .history import read_search
 from .job import calling, stored_options, workflow_model
 
 REFERENCE_ENV = "cage2"
-"""Where a reference plays if nothing else is said."""
+"""Where a reference plays by default."""
 
 
 @dataclass(frozen=True)
@@ -39,32 +32,37 @@ class Subject:
     env: Choice
     policy: Policy
     order: Order | None
-    """None: a reference that follows none."""
+    """None for a reference that follows none."""
     trained_on: str | None = None
     """Id of the compliance definition it was trained on."""
     batched: str | None = None
-    """The batched form that a reference goes by, if it is not the environment's own."""
+    """The batched form for a reference, if it is not the environment's own."""
 
-    def ref(self, **changed: Any) -> EnvRef:
-        """The environment with some options changed."""
-        spec = self.env.spec
-        options = resolve_options(spec, {**stored_options(self.env.options), **changed})
-        ref = env_ref(replace(self.env, options=options))
+    @cached_property
+    def ref(self) -> EnvRef:
+        """Return the environment in a form that any process can build."""
+        ref = env_ref(self.env)
         return ref if self.batched is None else replace(ref, batched=self.batched)
 
+    @cached_property
     def model(self) -> WorkflowModel:
-        """The environment's workflow model."""
-        return workflow_model(self.ref())
+        """Return the environment's workflow model."""
+        return workflow_model(self.ref)
 
-    def shaper(self, model: WorkflowModel, order: Order, definition: str) -> Shaper:
-        """Judges what the policy does by an order."""
-        return Shaper(model, order, definition=definition, beside=BESIDE)
+    def playing(self, **changed: Any) -> Subject:
+        """Return the same policy in an environment with some options changed."""
+        options = {**stored_options(self.env.options), **changed}
+        return replace(self, env=replace(self.env, options=resolve_options(self.env.spec, options)))
+
+    def shaper(self, order: Order, definition: str) -> Shaper:
+        """Return a shaper that judges the policy by an order."""
+        return Shaper(self.model, order, definition=definition, secondary=SECONDARY)
 
 
 def find_subject(
     host: PluginHost, name: str, out: Path, env: str | None, order: Order | None
 ) -> Subject:
-    """What a user means by `name`.
+    """Return the subject that a user means by `name`.
 
     `env` is where it is to play: by default where it was trained, or `REFERENCE_ENV`. `order` is
     for references only.
@@ -96,24 +94,20 @@ def find_subject(
 
 
 def run_subjects(host: PluginHost, run: Path, env: str | None = None) -> list[Subject]:
-    """The policy of every finished workflow of a run, to play in `env` if that is given."""
-    finished = [e for e in read_events(run / "events.jsonl") if e["event"] == "workflow-finished"]
+    """Return the policy of every finished workflow of a run, to play in `env` if given."""
+    sound = [result.workflow for result in read_search(run).finished() if result.sound]
     return [
         stored_subject(
-            host,
-            read_checkpoint(run / "checkpoints" / f"{event['workflow']:03d}.npz").policy,
-            f"workflow {event['workflow']}",
-            env,
+            host, read_checkpoint(checkpoint_path(run, number)).policy, f"workflow {number}", env
         )
-        for event in finished
-        if event["reason"] != "not-finite"
+        for number in sound
     ]
 
 
 def stored_subject(
     host: PluginHost, stored: StoredPolicy, name: str, env: str | None = None
 ) -> Subject:
-    """The subject of a stored policy, with the environment of this installation.
+    """Return the subject of a stored policy, with the environment of this installation.
 
     In another environment than its own it plays with the options that both have, and only if that
     one has the same observations, actions and units.
@@ -145,13 +139,13 @@ def _refuse_misfit(name: str, label: PolicyLabel, ref: EnvRef) -> None:
 
 
 def trusted(host: PluginHost) -> set[str]:
-    """Packages of the loaded plugins: code that is run anyway."""
+    """Return the packages of the loaded plugins, whose code is run anyway."""
     paths = (getattr(offer.spec, "factory", "") for offer in host.offers())
     return {path.partition(":")[0].partition(".")[0] for path in paths if path}
 
 
 def greedy(policy: Policy) -> Policy:
-    """The policy's most likely action, always."""
+    """Return the policy that always takes its most likely action."""
     sharpen = getattr(policy, "greedy", None)
     if sharpen is None:
         raise UsageError("this policy has no greedy form; leave --greedy out")

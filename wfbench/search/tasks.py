@@ -1,4 +1,4 @@
-"""One order to train and what comes of it: data that can cross to any process and back."""
+"""One order to train and what comes of it, as data that can be sent to any process and back."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wfbench.contract import Arrays, EnvInfo, Order, PolicySnapshot, WfbenchError
+from wfbench.store.events import UpdateFinished, WorkflowResult
 
 from .budget import Pace, WorkflowBudget
-from .results import WorkflowResult
 
 
 @dataclass(frozen=True)
-class Task:
+class TrainingTask:
     """One order to train."""
 
     workflow: int
@@ -24,20 +24,21 @@ class Task:
     budget: WorkflowBudget
     inherited_from: int | None = None
     inherit: Arrays | None = None
+    """The trainer's state to start from."""
     batch: tuple[int, int] = (0, 1)
-    """The first workflow of those that were asked together, and how many they are."""
+    """The first workflow of those that were asked for together, and how many they are."""
     pace: Pace = field(default_factory=Pace)
     until: float | None = None
-    """When it must have ended, in seconds of the clock on the wall; None: whenever."""
+    """When it must have ended, in seconds since 1970; None means no limit."""
 
 
 @dataclass(frozen=True)
 class Update:
     """One rollout and what came of it."""
 
-    values: Mapping[str, Any]
+    event: UpdateFinished
     lap: Mapping[str, float]
-    """Seconds by phase since the last one."""
+    """Seconds by phase since the last update."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,16 @@ class Trained:
     info: EnvInfo
     pace: Pace
     lap: Mapping[str, float]
+    seconds: float
+    """Wall-clock seconds of the training, with its evaluation."""
 
 
 class BugError(Exception):
-    """Something that wfbench does not handle was raised in another process; has its traceback."""
+    """An unexpected error in another process; holds its traceback."""
 
 
 class Failure:
-    """What ended a training. It can cross to another process, whatever the error is like."""
+    """The error that ended a training. Can be pickled, whatever the error is like."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -68,7 +71,7 @@ class Failure:
 
 
 def _portable(error: Exception) -> Exception:
-    """The error, or what can be told of it where it is not known."""
+    """Return the error if it can be pickled, otherwise one with its text."""
     if isinstance(error, WfbenchError):
         try:
             pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes

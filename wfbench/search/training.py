@@ -1,4 +1,4 @@
-"""The training of one order: collect, shape, judge, update; until it is done."""
+"""The training of one order: collect, shape, judge, update, until it ends."""
 
 from __future__ import annotations
 
@@ -6,42 +6,36 @@ import math
 import time
 from collections.abc import Generator
 from dataclasses import replace
-from typing import Any
+from time import perf_counter
 
-from wfbench.compliance import Shaped
-from wfbench.contract import (
-    Collector,
-    EnvInfo,
-    Policy,
-    Rollout,
-    Trainer,
-    TrainerSetup,
-    UpdateStats,
-)
-from wfbench.seeding import Purpose, make_plan, purpose_seed
+from wfbench.collecting.seeding import Purpose, make_plan, purpose_seed
+from wfbench.contract import Collector, EnvInfo, Policy, Rollout, Trainer, TrainerSetup, UpdateStats
+from wfbench.orders.compliance import Shaped
+from wfbench.store.events import BUDGET, COMPLIANT, NOT_FINITE, UpdateFinished, WorkflowResult
 
 from .budget import time_for
 from .episodes import EpisodeWindow, Summary, summarise
 from .job import SearchJob, calling
 from .phases import PhaseClock
 from .playing import play
-from .results import BUDGET, COMPLIANT, WorkflowResult
-from .tasks import Failure, Task, Trained, Update
-from .verdicts import Judge, Verdict
+from .stopping import Ending, StopRule
+from .tasks import Failure, Trained, TrainingTask, Update
 
 
-def train(work: tuple[SearchJob, Task]) -> Generator[Update | Trained | Failure, None, None]:
-    """Train one order: its updates, and at last how it ended. What executors call."""
+def train(
+    work: tuple[SearchJob, TrainingTask],
+) -> Generator[Update | Trained | Failure, None, None]:
+    """Train one order: yield its updates, then how it ended. Executors call this."""
     try:
         yield (yield from Training(*work).run())
-    except Exception as error:  # noqa: BLE001 - raised again where the search goes on
+    except Exception as error:  # noqa: BLE001 - raised again by the search
         yield Failure(error)
 
 
 class Training:
     """Trains one order of a job."""
 
-    def __init__(self, job: SearchJob, task: Task) -> None:
+    def __init__(self, job: SearchJob, task: TrainingTask) -> None:
         self._job = job
         self._task = task
         self._clock = PhaseClock()
@@ -52,28 +46,30 @@ class Training:
         self._judged = max(per_env, budget.steps // job.episode_steps)
         self._scored = per_env * (1 if job.score.evaluates else job.score.count)
         self._window = EpisodeWindow(budget.n_envs, max(self._judged, self._scored))
-        self._judge = Judge(config, budget)
+        self._rule = StopRule(config, budget)
 
     def run(self) -> Generator[Update, None, Trained]:
         """Train until compliant, out of budget or hopeless, and score."""
         job, task, clock = self._job, self._task, self._clock
-        with clock.running():
+        began = perf_counter()
+        with clock.phase("loop"):
             plan = make_plan(job.ref, task.budget.n_envs, task.seed)
-            with clock.phase("open"), calling(f"collector {job.collector.spec.name!r}"):
+            with clock.phase("start_up"), calling(f"collector {job.collector.spec.name!r}"):
                 collector: Collector = job.collector.build()
                 info = collector.open(plan)
             try:
-                with clock.phase("open"), calling(f"trainer {job.trainer.spec.name!r}"):
+                with clock.phase("start_up"), calling(f"trainer {job.trainer.spec.name!r}"):
                     trainer = self._trainer(info)
                 self._pace = replace(self._pace, start=clock.elapsed())
-                policy, verdict = yield from self._learn(collector, trainer)
+                policy, ending = yield from self._learn(collector, trainer)
             finally:
-                with clock.phase("open"):
+                with clock.phase("start_up"):
                     collector.close()
-            result = self._result(policy, verdict)
+            result = self._result(policy, ending)
             with clock.phase("update"):
                 state, snapshot = dict(trainer.state()), policy.snapshot()
-            return Trained(result, snapshot, state, info, self._pace, clock.lap())
+            lap, seconds = clock.lap(), perf_counter() - began
+            return Trained(result, snapshot, state, info, self._pace, lap, seconds)
 
     def _trainer(self, info: EnvInfo) -> Trainer:
         job, task = self._job, self._task
@@ -89,7 +85,7 @@ class Training:
 
     def _learn(
         self, collector: Collector, trainer: Trainer
-    ) -> Generator[Update, None, tuple[Policy, Verdict]]:
+    ) -> Generator[Update, None, tuple[Policy, Ending]]:
         clock, shaper = self._clock, self._job.shaper(self._task.order)
         who = f"trainer {self._job.trainer.spec.name!r}"
         self._used = self._updates = 0
@@ -103,23 +99,24 @@ class Training:
             clock.divide(rollout.counters)
             with clock.phase("shaping"):
                 shaped = shaper.shape(rollout)
-            self._count(rollout, shaped)
+            self._used += rollout.transitions
+            self._window.add(shaped.episodes)
             summary = self._window.last(self._judged)
-            verdict = self._judge.after_rollout(rollout, summary, self._used)
-            if verdict is None and not time_for(self._pace.to_end_well(), self._seconds_left()):
-                verdict = Verdict(BUDGET, "wall-time")
+            ending = self._rule.after_rollout(rollout, summary, self._used)
+            if ending is None and not time_for(self._pace.to_end_well(), self._seconds_left()):
+                ending = Ending(BUDGET, "wall-time")
             stats, learned = None, policy
-            if verdict is None:
+            if ending is None:
                 with clock.phase("update"), calling(who):
                     stats = trainer.update(rollout, shaped.rewards)
                     learned = trainer.policy()
                 self._updates += 1
-                verdict = self._judge.after_update(stats, learned)
+                ending = self._rule.after_update(stats, learned)
             update = Update(self._report(rollout, shaped, summary, stats), clock.lap())
-            with clock.paused():
+            with clock.phase(None):
                 yield update
-            if verdict is not None:
-                return policy, verdict
+            if ending is not None:
+                return policy, ending
             policy = learned
             longest = max(longest, clock.elapsed() - began)
             self._pace = replace(self._pace, rollout=longest)
@@ -128,40 +125,30 @@ class Training:
         until = self._task.until
         return None if until is None else until - time.time()
 
-    def _count(self, rollout: Rollout, shaped: Shaped) -> None:
-        self._used += rollout.transitions
-        self._window.add(shaped.episodes)
-
     def _report(
         self, rollout: Rollout, shaped: Shaped, judged: Summary, stats: UpdateStats | None
-    ) -> dict[str, Any]:
-        job, task = self._job, self._task
-        ended = shaped.episodes
-        return {
-            "workflow": task.workflow,
-            "update": self._updates,
-            "order": job.written(task.order),
-            "definition": job.definition.id,
-            "beside": job.beside.id,
-            "policy_version": int(rollout.policy_version.max()),
-            "transitions": rollout.transitions,
-            "env_steps": self._used,
-            "episodes": len(ended),
-            "return": float(ended.env_return.mean()) if len(ended) else math.nan,
-            "alignment": float(ended.alignment.mean()) if len(ended) else math.nan,
-            "compliance": judged.compliance,
-            "beside_compliance": judged.beside,
-            "fixes": judged.fixes,
-            "counted": judged.counted,
-            "wasted": judged.wasted,
-            "marks": list(rollout.marks),
-            "stats": None if stats is None else dict(stats.values),
-        }
+    ) -> UpdateFinished:
+        job, task, ended = self._job, self._task, shaped.episodes
+        return UpdateFinished(
+            workflow=task.workflow,
+            update=self._updates,
+            order=task.order,
+            **job.definitions,
+            policy_version=int(rollout.policy_version.max()),
+            transitions=rollout.transitions,
+            env_steps=self._used,
+            episodes=len(ended),
+            env_return=float(ended.env_return.mean()) if len(ended) else math.nan,
+            alignment=float(ended.alignment.mean()) if len(ended) else math.nan,
+            **judged.judged,
+            marks=tuple(rollout.marks),
+            stats=None if stats is None else dict(stats.values),
+        )
 
-    def _result(self, policy: Policy, verdict: Verdict) -> WorkflowResult:
+    def _result(self, policy: Policy, ending: Ending) -> WorkflowResult:
         job, task = self._job, self._task
         judged = self._window.last(self._judged)
-        broken = verdict.reason == "not-finite"
+        broken = ending.reason == NOT_FINITE
         scored, evaluation_steps = self._window.last(self._scored), 0
         if job.score.evaluates and not broken:
             scored, evaluation_steps = self._evaluate(policy)
@@ -171,19 +158,15 @@ class Training:
             order=task.order,
             seed=task.seed,
             inherited_from=task.inherited_from,
-            status=COMPLIANT if verdict.status == BUDGET and reached else verdict.status,
-            reason=verdict.reason,
+            status=COMPLIANT if ending.status == BUDGET and reached else ending.status,
+            reason=ending.reason,
             score=math.nan if broken else scored.env_return,
             score_sd=math.nan if broken else scored.return_sd,
             score_episodes=0 if broken else scored.episodes,
             score_source=str(job.score),
-            compliance=judged.compliance,
-            beside_compliance=judged.beside,
-            fixes=judged.fixes,
-            counted=judged.counted,
-            wasted=judged.wasted,
+            **judged.judged,
             compliant=bool(reached),
-            steps_to_compliance=self._judge.reached_at,
+            steps_to_compliance=self._rule.reached_at,
             updates=self._updates,
             env_steps=self._used,
             evaluation_steps=evaluation_steps,

@@ -1,4 +1,4 @@
-"""Evaluations that were kept with the run whose policy was played."""
+"""Evaluations that are kept with the run whose policy was played."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wfbench.contract import UsageError
-
 from .files import read_json, write_json, writing
 
 FOLDER = "evaluations"
-SCHEMAS = ("evaluation/1", "cross-evaluation/1")
+SCHEMAS = ("evaluation/2", "evaluation/1", "cross-evaluation/1")
 
 
 def save_evaluation(run: Path, schema: str, values: Mapping[str, Any]) -> Path:
-    """Keep one more evaluation with its run; where it is."""
+    """Keep one more evaluation with its run; return its file."""
     folder = run / FOLDER
     with writing(folder):
         folder.mkdir(exist_ok=True)
@@ -26,18 +24,13 @@ def save_evaluation(run: Path, schema: str, values: Mapping[str, Any]) -> Path:
 
 
 def read_evaluations(run: Path) -> list[dict[str, Any]]:
-    """Every evaluation of a run, oldest first."""
+    """Return every evaluation of a run, oldest first."""
     return [read_evaluation(file) for file in _files(run)]
 
 
 def read_evaluation(path: Path) -> dict[str, Any]:
-    """One kept evaluation, of a schema that this version knows."""
-    for schema in SCHEMAS[:-1]:
-        try:
-            return read_json(path, schema)
-        except UsageError:
-            continue
-    return read_json(path, SCHEMAS[-1])
+    """Return one evaluation."""
+    return read_json(path, *SCHEMAS)
 
 
 def _files(run: Path) -> list[Path]:

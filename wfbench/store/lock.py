@@ -1,4 +1,4 @@
-"""One process per run directory."""
+"""A lock that lets only one process use a run directory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .files import writing
 
 
 class RunLock:
-    """Held as long as this process has the run open; the system releases it if the process dies."""
+    """Held while this process has the run open; the system releases it if the process dies."""
 
     def __init__(self, directory: Path) -> None:
         path = directory / "lock"
@@ -31,14 +31,14 @@ class RunLock:
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Let others in; safe to call twice."""
+        """Release the lock; safe to call twice."""
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
 
 
 def in_use(directory: Path) -> bool:
-    """Whether a process has the run open."""
+    """Tell whether a process has the run open."""
     try:
         descriptor = os.open(directory / "lock", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

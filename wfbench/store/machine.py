@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 import psutil
 
 from wfbench import __version__
+from wfbench.processes.limits import THREAD_VARIABLES, usable_cores
 
 _PACKAGES = ("gymnasium", "numba", "numpy", "pluggy", "psutil", "torch")
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def fingerprint() -> dict[str, Any]:
@@ -28,15 +29,13 @@ def fingerprint() -> dict[str, Any]:
         "python": platform.python_version(),
         "wfbench": __version__,
         "packages": {name: _installed(name) for name in _PACKAGES},
-        "threads": {name: os.environ[name] for name in _THREADS if name in os.environ},
+        "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
     }
 
 
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(psutil.Process, "cpu_affinity"):
-        return len(psutil.Process().cpu_affinity() or [0])
-    return os.cpu_count() or 1
+def same_machine(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether results of one machine can be compared with those of the other."""
+    return all(one.get(key) == other.get(key) for key in ("cpu", "usable_cores"))
 
 
 def _cpu_model() -> str:

@@ -1,21 +1,28 @@
-"""`policy.npz`: a frozen policy as plain arrays, with what it was trained for.
+"""Policies and checkpoints as files of plain arrays.
 
-The file names the code that makes a policy of the arrays. Because a file may come from a stranger,
-only code of packages the reader trusts is ever loaded: ours, and those of the loaded plugins.
+`policy.npz` is a frozen policy with what it was trained for. A checkpoint holds the states of
+trainer, policy and searcher after a finished workflow.
+
+The file names the code that turns the arrays into a policy. Because a file may come from a
+stranger, only code of trusted packages is ever loaded: ours, and those of the loaded plugins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from wfbench.contract import Order, Policy, PolicySnapshot, UsageError
+import numpy as np
 
+from wfbench.contract import Arrays, Order, Policy, PolicySnapshot, UsageError
+
+from .decoding import decode
 from .files import read_arrays, write_arrays
 
 SCHEMA = "policy/1"
+CHECKPOINT_SCHEMA = "checkpoint/1"
 OURS = "wfbench.policies"
 
 
@@ -38,53 +45,32 @@ class PolicyLabel:
     score: float | None
     compliance: float | None
 
-    def as_json(self) -> dict[str, Any]:
-        """As JSON values."""
-        return {**self.__dict__, "env_options": dict(self.env_options)}
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any], path: Path) -> PolicyLabel:
-        """The label of a file; a usage error if something is missing."""
-        try:
-            given = {name: values[name] for name in cls.__dataclass_fields__}
-            return cls(
-                **given
-                | {
-                    "order": tuple(int(unit) for unit in given["order"]),
-                    "units": tuple(str(unit) for unit in given["units"]),
-                    "obs_shape": tuple(int(size) for size in given["obs_shape"]),
-                    "env_options": dict(given["env_options"]),
-                }
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{path} does not say what the policy is for: {error!r}") from error
-
 
 @dataclass(frozen=True)
 class StoredPolicy:
-    """A policy as it lies on disk."""
+    """A policy as it is stored."""
 
     snapshot: PolicySnapshot
     label: PolicyLabel
 
     def policy(self, trusted: Collection[str] = ()) -> Policy:
-        """The policy, if the code that makes it is ours or of a `trusted` package."""
+        """Return the policy, if the code that restores it is ours or of a `trusted` package."""
         module = self.snapshot.restore.partition(":")[0]
         if module != OURS and module.partition(".")[0] not in trusted:
             raise UsageError(
-                f"the policy is to be made by {self.snapshot.restore}, which is neither wfbench's "
+                f"the policy is restored by {self.snapshot.restore}, which is neither wfbench's "
                 "nor a loaded plugin's; install the plugin it comes from, if you trust it"
             )
         return self.snapshot.policy()
 
 
 def policy_meta(stored: StoredPolicy) -> dict[str, Any]:
-    """Everything of a stored policy that is not an array."""
+    """Return everything of a stored policy that is not an array."""
     return {
         "schema": f"wfbench/{SCHEMA}",
         "restore": stored.snapshot.restore,
         "version": stored.snapshot.version,
-        **stored.label.as_json(),
+        **asdict(stored.label),
     }
 
 
@@ -94,15 +80,52 @@ def write_policy(path: Path, stored: StoredPolicy) -> None:
 
 
 def read_policy(path: Path) -> StoredPolicy:
-    """Read `policy.npz`; nothing of it is run."""
+    """Read `policy.npz` without running any code from it."""
     arrays, meta = read_arrays(path, SCHEMA)
     return policy_from(arrays, meta, path)
 
 
 def policy_from(arrays: Mapping[str, Any], meta: Mapping[str, Any], path: Path) -> StoredPolicy:
-    """The stored policy that arrays and meta describe."""
-    label = PolicyLabel.from_json(meta, path)
+    """Return the stored policy that arrays and meta describe."""
+    names = [field.name for field in fields(PolicyLabel)]
+    label = decode(PolicyLabel, {n: meta[n] for n in names if n in meta}, str(path))
     restore, version = meta.get("restore"), meta.get("version")
     if not isinstance(restore, str) or not isinstance(version, int):
-        raise UsageError(f"{path} does not say how the policy is made of its arrays")
+        raise UsageError(f"{path} does not say how to restore the policy from its arrays")
     return StoredPolicy(PolicySnapshot(restore, version, dict(arrays)), label)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state after a workflow was told to the searcher."""
+
+    workflow: int
+    trainer: Arrays
+    policy: StoredPolicy
+    searcher: Mapping[str, Any]
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint atomically."""
+    arrays = {f"trainer/{name}": np.asarray(a) for name, a in checkpoint.trainer.items()}
+    arrays |= {f"policy/{name}": a for name, a in checkpoint.policy.snapshot.arrays.items()}
+    meta = {
+        "schema": f"wfbench/{CHECKPOINT_SCHEMA}",
+        "workflow": checkpoint.workflow,
+        "policy": policy_meta(checkpoint.policy),
+        "searcher": dict(checkpoint.searcher),
+    }
+    write_arrays(path, arrays, meta)
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint without running any code from it."""
+    arrays, meta = read_arrays(path, CHECKPOINT_SCHEMA)
+    policy = {name[7:]: a for name, a in arrays.items() if name.startswith("policy/")}
+    trainer = {name[8:]: a for name, a in arrays.items() if name.startswith("trainer/")}
+    return Checkpoint(
+        workflow=int(meta["workflow"]),
+        trainer=trainer,
+        policy=policy_from(policy, meta["policy"], path),
+        searcher=meta["searcher"],
+    )

@@ -1,61 +1,81 @@
-"""One run's directory: created, appended to, and taken up again after a crash."""
+"""The files of one search: created, appended to, and reopened after a crash."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from wfbench.contract import UsageError
 
-from .checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from .columns import UPDATE_COLUMNS, WORKFLOW_COLUMNS
-from .event_log import EventLog, Values, keep_until, read_events
-from .files import TORN, read_json, write_json, writing
+from .config import StoredConfig, read_config
+from .event_log import EventLog, json_line, plain, read_lines
+from .events import (
+    EventDecoder,
+    LogEntry,
+    RunFinished,
+    UpdateFinished,
+    Values,
+    WorkflowFinished,
+    encode,
+)
+from .files import TORN, write_json, write_whole, writing
 from .lock import RunLock
 from .machine import fingerprint
-from .places import SEARCH_CONFIG, run_kind
-from .policy_file import StoredPolicy, read_policy, write_policy
-from .table import Table
+from .places import SEARCH_CONFIGS
+from .policy_file import (
+    Checkpoint,
+    StoredPolicy,
+    read_checkpoint,
+    read_policy,
+    write_checkpoint,
+    write_policy,
+)
+from .table import UPDATE_COLUMNS, WORKFLOW_COLUMNS, CsvTable, EventRows, event_row, stat_columns
 
-_DONE = "workflow-finished"
+EVENTS_FILE = "events.jsonl"
 
 
 class RunStore:
-    """The files of one run. Holds the run's lock until it is closed."""
+    """The files of one search. Holds the run's lock until it is closed."""
 
-    def __init__(self, path: Path, lock: RunLock, config: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, lock: RunLock, config: StoredConfig) -> None:
         self.path = path
         self.config = config
-        self.events: list[Values] = []
-        """What had happened before this process took over: all of finished workflows."""
-        self.finished = False
+        self.entries: list[LogEntry] = []
+        """Everything that was recorded; what an unfinished workflow left is not resumed."""
         self._lock = lock
         self._log: EventLog | None = None
-        self._updates = Table(path / "updates.csv", "updates/1", UPDATE_COLUMNS)
-        self._workflows = Table(path / "workflows.csv", "workflows/1", WORKFLOW_COLUMNS)
+        self._rows = EventRows()
+        self._updates = CsvTable(path / "updates.csv", "updates/2", UPDATE_COLUMNS)
+        self._workflows = CsvTable(path / "workflows.csv", "workflows/2", WORKFLOW_COLUMNS)
 
     @property
     def id(self) -> str:
-        """The name of the run."""
-        return str(self.config["run"])
+        """Return the name of the run."""
+        return self.config.run
+
+    @property
+    def finished(self) -> bool:
+        """Tell whether the search came to its end."""
+        return bool(self.entries) and isinstance(self.entries[-1].event, RunFinished)
 
     @classmethod
-    def create(cls, path: Path, config: Mapping[str, Any]) -> Self:
-        """A new run directory, which must not exist yet."""
+    def create(cls, path: Path, config: StoredConfig) -> Self:
+        """Make a new run directory, which must not exist yet."""
         with writing(path):
             try:
                 (path / "checkpoints").mkdir(parents=True)
             except FileExistsError as error:
                 raise UsageError(
-                    f"{path} already exists; choose another --name, or go on with --resume"
+                    f"{path} already exists; choose another --name, or resume it with --resume"
                 ) from error
         lock = RunLock(path)
         try:
             write_json(path / "machine.json", "machine/1", fingerprint())
-            write_json(path / "config.json", SEARCH_CONFIG, config)
+            write_json(path / "config.json", SEARCH_CONFIGS[0], asdict(config))
             store = cls(path, lock, config)
-            store._begin()
+            store._rewrite()
         except BaseException:
             lock.release()
             raise
@@ -63,44 +83,53 @@ class RunStore:
 
     @classmethod
     def resume(cls, path: Path) -> Self:
-        """An existing run directory; what an unfinished workflow left is cut off."""
+        """Open an existing run directory and discard what an unfinished workflow left."""
         config = read_config(path)
         lock = RunLock(path)
         try:
             store = cls(path, lock, config)
-            store._take_up()
+            store.entries = read_log(path)
+            if not store.finished:
+                store._discard_unfinished()
+                store._rewrite()
         except BaseException:
             lock.release()
             raise
         return store
 
-    def record(self, event: Values) -> None:
-        """Append an event; the end of a workflow is on the disk when this returns."""
+    def record(self, entry: LogEntry) -> Values:
+        """Append an entry and return its JSON values; finished workflows are synced to disk."""
         if self._log is None:
             raise ValueError("the run is closed")
-        self._log.append(event)
-        if event["event"] == "update":
-            self._updates.append(event_row(event))
-        elif event["event"] == _DONE:
+        values: Values = plain(encode(entry, self.config.units))
+        self.entries.append(entry)
+        self._log.append(values)
+        if isinstance(entry.event, (WorkflowFinished, RunFinished)):
             self._log.sync()
-            self._workflows.append(event_row(event))
-        elif event["event"] == "run-finished":
-            self._log.sync()
+        row = self._rows.row(values)
+        if isinstance(entry.event, UpdateFinished):
+            if set(stat_columns([row])) <= set(self._updates.columns):
+                self._updates.append(row)
+            else:
+                self._rewrite_updates([encode(one, self.config.units) for one in self.entries])
+        elif isinstance(entry.event, WorkflowFinished):
+            self._workflows.append(row)
+        return values
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep what later workflows and a resumed run need."""
-        write_checkpoint(self._checkpoint_path(checkpoint.workflow), checkpoint)
+        write_checkpoint(checkpoint_path(self.path, checkpoint.workflow), checkpoint)
 
     def load_checkpoint(self, workflow: int) -> Checkpoint:
-        """What `save_checkpoint` kept."""
-        return read_checkpoint(self._checkpoint_path(workflow))
+        """Return what `save_checkpoint` kept."""
+        return read_checkpoint(checkpoint_path(self.path, workflow))
 
     def save_best(self, policy: StoredPolicy) -> None:
         """Make this the policy of the run."""
         write_policy(self.path / "policy.npz", policy)
 
     def best_workflow(self) -> int | None:
-        """The workflow whose policy `policy.npz` holds."""
+        """Return the workflow whose policy `policy.npz` holds."""
         path = self.path / "policy.npz"
         return read_policy(path).label.workflow if path.exists() else None
 
@@ -112,40 +141,38 @@ class RunStore:
         self._log = None
         self._lock.release()
 
-    def _begin(self) -> None:
-        self._updates.rewrite(())
-        self._workflows.rewrite(())
-        self._log = EventLog(self.path / "events.jsonl")
-
-    def _take_up(self) -> None:
-        path = self.path / "events.jsonl"
-        self.events = read_events(path)
-        self.finished = bool(self.events) and self.events[-1]["event"] == "run-finished"
-        if self.finished:
-            return
+    def _discard_unfinished(self) -> None:
         for torn in (*self.path.glob(TORN), *(self.path / "checkpoints").glob(TORN)):
             with writing(torn):
                 torn.unlink()
-        self.events = keep_until(path, _DONE)
-        self._updates.rewrite(event_row(e) for e in self.events if e["event"] == "update")
-        self._workflows.rewrite(event_row(e) for e in self.events if e["event"] == _DONE)
-        self._log = EventLog(path)
+        ends = [i for i, e in enumerate(self.entries) if isinstance(e.event, WorkflowFinished)]
+        del self.entries[ends[-1] + 1 if ends else 1 :]
 
-    def _checkpoint_path(self, workflow: int) -> Path:
-        return self.path / "checkpoints" / f"{workflow:03d}.npz"
+    def _rewrite(self) -> None:
+        """Write everything that is kept of the log, in today's schema, and open it for more."""
+        events = [plain(encode(entry, self.config.units)) for entry in self.entries]
+        write_whole(self.path / EVENTS_FILE, b"".join(map(json_line, events)))
+        rows = [self._rows.row(values) for values in events]
+        self._workflows.rewrite(row for row in rows if row["event"] == WorkflowFinished.kind)
+        self._rewrite_updates(events)
+        self._log = EventLog(self.path / EVENTS_FILE)
+
+    def _rewrite_updates(self, events: list[Values]) -> None:
+        """Write all updates again, with a column for each statistic known by now."""
+        rows = [event_row(values) for values in events if values["event"] == UpdateFinished.kind]
+        self._updates.columns = (*UPDATE_COLUMNS, *stat_columns(rows))
+        self._updates.rewrite(rows)
 
 
-def read_config(path: Path) -> dict[str, Any]:
-    """The configuration a run was started with."""
-    if run_kind(path) == "bench":
-        raise UsageError(
-            f"{path} holds what `wfbench bench` measured, which is no search and is not resumed; "
-            "a search is started with `wfbench run`"
-        )
-    return read_json(path / "config.json", SEARCH_CONFIG)
+def read_log(path: Path) -> list[LogEntry]:
+    """Return every whole event of a run directory."""
+    file, decoder = path / EVENTS_FILE, EventDecoder()
+    return [
+        decoder.decode(values, f"{file}, line {number}")
+        for number, values in enumerate(read_lines(file), start=1)
+    ]
 
 
-def event_row(event: Values) -> Values:
-    """An event as the row of a CSV file."""
-    time = dict(event["time"])
-    return {**event, "at": time.pop("at"), **{f"{name}_seconds": s for name, s in time.items()}}
+def checkpoint_path(path: Path, workflow: int) -> Path:
+    """Return where the checkpoint of a workflow is kept."""
+    return path / "checkpoints" / f"{workflow:03d}.npz"

@@ -1,207 +1,181 @@
-"""Every file of a run checked strictly: what a reader would trip over is named beforehand."""
+"""Strict checks of every file of a run: name what a reader would stumble over."""
 
 from __future__ import annotations
 
 import csv
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from wfbench.contract import UsageError
 
-from .checkpoint import read_checkpoint
-from .columns import PHASES, UPDATE_COLUMNS, WORKFLOW_COLUMNS
+from .config import read_config, search_paths
 from .evaluations import FOLDER, read_evaluation
-from .event_log import SCHEMA as EVENTS_SCHEMA
+from .events import (
+    SCHEMA_1,
+    EventDecoder,
+    LogEntry,
+    RunFinished,
+    UpdateFinished,
+    Values,
+    WorkflowFinished,
+)
 from .files import TORN, read_json
-from .places import BENCH_CONFIG, MATRIX_FILE, SEARCH_CONFIG, run_kind
-from .policy_file import read_policy
-from .run import event_row
-from .table import cell_text
-
-_CONFIG = ("run", "created", "smoke", "settings", "plugins", "units", "definition", "beside")
-_EVENT = ("event", "ledger", "time")
-_DONE = "workflow-finished"
-_ROUNDING = 1e-5
-"""Seconds by which phases that are rounded one by one may miss their sum."""
-
-Values = dict[str, Any]
+from .places import BENCH_CONFIG, MATRIX_FILE, run_kind
+from .policy_file import read_checkpoint, read_policy
+from .run import EVENTS_FILE, checkpoint_path
+from .table import EventRows, cell_text, event_row
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What was found of one file; no problem: it is as it should be."""
+class FileCheck:
+    """What was found in one file; no problem means that it is sound."""
 
     file: str
     problem: str | None = None
 
 
-def validate_run(path: Path, samples: Callable[[Path], object]) -> list[Finding]:
-    """One finding per file and problem; `samples` reads the samples of a bench run strictly."""
+def validate_run(path: Path, samples: Callable[[Path], object]) -> list[FileCheck]:
+    """Return one check per file or problem; `samples` reads the samples of a bench strictly."""
     try:
         kind = run_kind(path)
+        searches = search_paths(path) if kind == "matrix" else []
     except UsageError as error:
-        return [Finding("config.json", str(error))]
+        named = MATRIX_FILE if (path / MATRIX_FILE).exists() else "config.json"
+        return [FileCheck(named, str(error))]
     if kind == "matrix":
-        return _matrix(path, samples)
-    found = list(_torn(path))
-    found += _tried(path, "machine.json", lambda file: read_json(file, "machine/1"))
+        return [FileCheck(MATRIX_FILE)] + [
+            FileCheck(f"{search.name}/{check.file}", check.problem)
+            for search in searches
+            for check in validate_run(search, samples)
+        ]
+    found = [
+        FileCheck(str(file.relative_to(path)), "it was never finished; it can be removed")
+        for folder in (path, path / "checkpoints")
+        for file in sorted(folder.glob(TORN))
+    ]
+    found.append(_check(path, "machine.json", lambda file: read_json(file, "machine/1")))
     if kind == "bench":
-        found += _tried(path, "config.json", lambda file: read_json(file, BENCH_CONFIG))
-        found += _whole_lines(path / "samples.jsonl")
-        found += _tried(path, "samples.jsonl", lambda _: samples(path))
-        return found
-    found += _tried(path, "config.json", _search_config)
+        found.append(_check(path, "config.json", lambda file: read_json(file, BENCH_CONFIG)))
+        found += _torn_line(path / "samples.jsonl")
+        return [*found, _check(path, "samples.jsonl", lambda _: samples(path))]
+    found.append(_check(path, "config.json", lambda _: read_config(path)))
     return found + _search_files(path)
 
 
-def problems(findings: Sequence[Finding]) -> int:
-    """How many problems there are."""
-    return sum(finding.problem is not None for finding in findings)
+def problems(checks: Sequence[FileCheck]) -> int:
+    """Return how many problems there are."""
+    return sum(check.problem is not None for check in checks)
 
 
-def _matrix(path: Path, samples: Callable[[Path], object]) -> list[Finding]:
-    try:
-        cells = [str(cell) for cell in read_json(path / MATRIX_FILE, "matrix/1")["cells"]]
-    except (UsageError, KeyError, TypeError) as error:
-        return [Finding(MATRIX_FILE, str(error))]
-    return [Finding(MATRIX_FILE)] + [
-        Finding(f"{cell}/{finding.file}", finding.problem)
-        for cell in cells
-        for finding in validate_run(path / cell, samples)
-    ]
-
-
-def _tried(path: Path, name: str, read: Callable[[Path], object]) -> list[Finding]:
+def _check(path: Path, name: str, read: Callable[[Path], object]) -> FileCheck:
     try:
         read(path / name)
     except UsageError as error:
-        return [Finding(name, str(error))]
-    return [Finding(name)]
+        return FileCheck(name, str(error))
+    return FileCheck(name)
 
 
-def _torn(path: Path) -> Iterator[Finding]:
-    for folder in (path, path / "checkpoints"):
-        for file in sorted(folder.glob(TORN)):
-            yield Finding(str(file.relative_to(path)), "it was never finished; it can be removed")
-
-
-def _search_config(file: Path) -> None:
-    values = read_json(file, SEARCH_CONFIG)
-    missing = [key for key in _CONFIG if key not in values]
-    if missing:
-        raise UsageError(f"{file} does not say {', '.join(missing)}")
-
-
-def _search_files(path: Path) -> list[Finding]:
-    events, found = _events(path / "events.jsonl")
-    done = [event for event in events if event.get("event") == _DONE]
-    if problems(found) == 0:
-        updates = [event for event in events if event["event"] == "update"]
-        complete = bool(events) and events[-1]["event"] == "run-finished"
-        found += _csv(path / "updates.csv", "updates/1", UPDATE_COLUMNS, updates, whole=complete)
-        found += _csv(path / "workflows.csv", "workflows/1", WORKFLOW_COLUMNS, done, whole=complete)
+def _search_files(path: Path) -> list[FileCheck]:
+    log = _Log(path / EVENTS_FILE)
+    found = list(log.checks)
+    done = [e.event for e in log.entries if isinstance(e.event, WorkflowFinished)]
+    if not problems(found):
+        found += [_csv(log, "updates", UpdateFinished), _csv(log, "workflows", WorkflowFinished)]
     for event in done:
-        number = int(event.get("workflow", -1))
-        name = f"checkpoints/{number:03d}.npz"
-        found += _tried(path, name, lambda file, number=number: _checkpoint(file, number))  # type: ignore[misc]
-    best = [event.get("workflow") for event in done if event.get("best")]
+        name = str(checkpoint_path(path, event.workflow).relative_to(path))
+        found.append(_check(path, name, partial(_checkpoint, workflow=event.workflow)))
+    best = [event.workflow for event in done if event.best]
     if best:
-        found += _tried(path, "policy.npz", lambda file: _policy(file, best[-1]))
+        found.append(_check(path, "policy.npz", partial(_policy, workflow=best[-1])))
     for file in sorted((path / FOLDER).glob("*.json")):
-        found += _tried(path, f"{FOLDER}/{file.name}", read_evaluation)
+        found.append(_check(path, f"{FOLDER}/{file.name}", read_evaluation))
     return found
 
 
-def _whole_lines(file: Path) -> list[Finding]:
-    """A finding if the last line was torn."""
+def _torn_line(file: Path) -> list[FileCheck]:
+    """Return a problem if the last line is torn or the file cannot be read."""
     try:
         data = file.read_bytes()
     except OSError as error:
-        return [Finding(file.name, f"cannot be read: {error.strerror or error}")]
-    if data and not data.endswith(b"\n"):
-        number = data.count(b"\n") + 1
-        return [Finding(file.name, f"line {number}, the last one, is torn: {_start(data, number)}")]
-    return []
+        return [FileCheck(file.name, f"cannot be read: {error.strerror or error}")]
+    whole, _, rest = data.rpartition(b"\n")
+    if not rest:
+        return []
+    number = whole.count(b"\n") + 1 + bool(whole)
+    start = repr(rest[:40].decode(errors="replace"))
+    return [FileCheck(file.name, f"line {number}, the last one, is torn: {start}")]
 
 
-def _events(file: Path) -> tuple[list[Values], list[Finding]]:
-    found = _whole_lines(file)
-    if found and "cannot be read" in str(found[0].problem):
-        return [], found
-    events: list[Values] = []
-    ledger = 0
-    for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], start=1):
-        problem, event = _event(line, first=number == 1)
-        if event is not None and event["ledger"] < ledger:
-            problem = f"the ledger falls from {ledger} to {event['ledger']}"
-        if problem is not None:
-            found.append(Finding(file.name, f"line {number}: {problem}"))
-        if event is not None:
-            ledger = event["ledger"]
-            events.append(event)
-    return events, found or [Finding(file.name)]
+class _Log:
+    """The events of a run as far as they can be used, and what is wrong with the others."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.entries: list[LogEntry] = []
+        self.values: list[Values] = []
+        self.decoder = EventDecoder()
+        problems = _torn_line(file)
+        lines = file.read_bytes().split(b"\n")[:-1] if file.is_file() else []
+        for number, line in enumerate(lines, start=1):
+            problem = self._line(line)
+            if problem is not None:
+                problems.append(FileCheck(file.name, f"line {number}{problem}"))
+        self.checks = problems or [FileCheck(file.name)]
+
+    def _line(self, line: bytes) -> str | None:
+        try:
+            values = json.loads(line)
+            entry = self.decoder.decode(values, "")
+        except ValueError as error:
+            return f": not JSON: {error}"
+        except UsageError as error:
+            return str(error)
+        before = self.entries[-1].env_steps_spent if self.entries else 0
+        self.entries.append(entry)
+        self.values.append(values)
+        if entry.env_steps_spent < before:
+            return f": the steps spent fall from {before} to {entry.env_steps_spent}"
+        return None
+
+    def rows(self, kind: type[UpdateFinished | WorkflowFinished]) -> list[Values]:
+        """Return the rows that the CSV file of these events should have."""
+        make = event_row if self.decoder.schema == SCHEMA_1 else EventRows().row
+        rows = [make(values) for values in self.values]
+        return [row for row in rows if row["event"] == kind.kind]
 
 
-def _event(line: bytes, *, first: bool) -> tuple[str | None, Values | None]:
-    """What is wrong with a line, and the event if it can be used."""
-    try:
-        event = json.loads(line)
-    except ValueError as error:
-        return f"not JSON: {error}", None
-    missing = [key for key in _EVENT if key not in event] if isinstance(event, dict) else _EVENT
-    if missing:
-        return f"it has no {', '.join(missing)}", None
-    if not isinstance(event["ledger"], int) or not isinstance(event["time"], dict):
-        return "its ledger or time is not what it should be", None
-    if first and event.get("schema") != EVENTS_SCHEMA:
-        return f"its schema is {event.get('schema')!r}, not {EVENTS_SCHEMA!r}", event
-    return _time_problem(event["time"]), event
-
-
-def _time_problem(time: Mapping[str, Any]) -> str | None:
-    spent = [time.get(name, 0.0) for name in PHASES]
-    wall = time.get("wall", math.nan)
-    if not all(isinstance(one, (int, float)) for one in (*spent, wall)):
-        return "its times are not all numbers"
-    if not abs(sum(spent) - wall) <= _ROUNDING:
-        return f"its phases sum to {sum(spent):.6f} s, not to the {wall:.6f} s of wall time"
-    return None
-
-
-def _csv(
-    file: Path, schema: str, known: Sequence[str], events: Sequence[Values], *, whole: bool
-) -> list[Finding]:
-    """Compare a CSV file with the events that it repeats; it may lag behind a run that goes on."""
+def _csv(log: _Log, name: str, kind: type[UpdateFinished | WorkflowFinished]) -> FileCheck:
+    """Compare a CSV file with the events it repeats; it may lag behind a run that goes on."""
+    file = log.file.with_name(f"{name}.csv")
     try:
         with file.open(newline="", encoding="utf-8") as opened:
             rows = list(csv.DictReader(opened, restkey="", strict=True))
     except (OSError, csv.Error, UnicodeDecodeError) as error:
-        return [Finding(file.name, f"cannot be read: {error}")]
-    if len(rows) != len(events) and (whole or len(rows) > len(events)):
-        return [Finding(file.name, f"it has {len(rows)} rows, but {len(events)} events")]
-    for number, (row, event) in enumerate(zip(rows, events, strict=False), start=2):
-        problem = _row_problem(row, event_row(event), schema, known)
+        return FileCheck(file.name, f"cannot be read: {error}")
+    wanted = log.rows(kind)
+    complete = bool(log.entries) and isinstance(log.entries[-1].event, RunFinished)
+    if len(rows) != len(wanted) and (complete or len(rows) > len(wanted)):
+        return FileCheck(file.name, f"it has {len(rows)} rows, but {len(wanted)} events")
+    # The version of the CSV files follows that of the log.
+    schema = f"wfbench/{name}/{log.decoder.schema.rpartition('/')[2]}"
+    for number, (row, expected) in enumerate(zip(rows, wanted, strict=False), start=2):
+        problem = _row_problem(row, {**expected, "schema": schema})
         if problem is not None:
-            return [Finding(file.name, f"line {number}: {problem}")]
-    return [Finding(file.name)]
+            return FileCheck(file.name, f"line {number}: {problem}")
+    return FileCheck(file.name)
 
 
-def _row_problem(
-    row: Mapping[str, Any], event: Mapping[str, Any], schema: str, known: Sequence[str]
-) -> str | None:
-    if row.get("schema") != f"wfbench/{schema}":
-        return f"its schema is {row.get('schema')!r}, not 'wfbench/{schema}'"
+def _row_problem(row: Mapping[str, Any], expected: Values) -> str | None:
     for name, text in row.items():
-        if name == "schema":
-            continue
-        if name not in known:
-            return f"there is no column {name!r} in {schema}"
-        if text != cell_text(event.get(name)):
-            return f"{name} is {text!r}, but {cell_text(event.get(name))!r} in events.jsonl"
+        wanted = cell_text(expected.get(name))
+        if name == "schema" and text != wanted:
+            return f"its schema is {text!r}, not {wanted!r}"
+        if text != wanted:
+            return f"{name} is {text!r}, but {wanted!r} in {EVENTS_FILE}"
     return None
 
 
@@ -211,12 +185,7 @@ def _checkpoint(file: Path, workflow: int) -> None:
         raise UsageError(f"{file} is of workflow {found.workflow}")
 
 
-def _policy(file: Path, workflow: object) -> None:
+def _policy(file: Path, workflow: int) -> None:
     found = read_policy(file).label.workflow
     if found != workflow:
         raise UsageError(f"{file} is the policy of workflow {found}, but {workflow} was the best")
-
-
-def _start(data: bytes, number: int) -> str:
-    line = data.split(b"\n")[number - 1]
-    return repr(line[:40].decode(errors="replace"))

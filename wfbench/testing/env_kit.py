@@ -1,49 +1,36 @@
-"""The promises of an environment."""
+"""The promises of an environment, tested on episodes that are recorded step by step."""
 
 from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env as gymnasium_check
+from numpy.typing import NDArray
 
-from wfbench.contract import EnvRef, EnvSpec, WorkflowModel
-from wfbench.options import resolve_options
-from wfbench.seeding import env_seeds
+from wfbench.collecting.seeding import env_seeds
+from wfbench.contract import EnvRef, EnvSpec, StepArrays, WorkflowModel
+from wfbench.contract.record import INFO_FIELDS, INFO_TYPES
 
-from .checklist import go_through
-from .episodes import expect_same, trace_batch, trace_scalar
-from .promise import Progress, Promise
-from .verdict import DoesNotApply, expect
+from .promise import DoesNotApply, Progress, PromiseResult, Promises, expect
 
 _SEEDS = env_seeds(11, 4)
+_STEPS = 150
+
+_PROMISES: Promises[_Subject] = Promises()
 
 
 def check_env(
     spec: EnvSpec, options: Mapping[str, Any] | None = None, *, progress: Progress | None = None
-) -> list[Promise]:
-    """Put an environment to every promise; `options` are those it is built with."""
-    subject = _Subject(spec, resolve_options(spec, options or {}))
-    return go_through(
-        [
-            ("observations are a Box and actions are Discrete", subject.spaces),
-            ("gymnasium's own checker finds nothing wrong", subject.gymnasium_rules),
-            ("observations lie in their space and rewards are finite", subject.values),
-            ("the same seed and actions give the same episodes", subject.determinism),
-            ("no global random state is read or changed", subject.isolation),
-            ("a workflow model is complete, and step() reports what it needs", subject.workflow),
-            ("true_state() describes the state on request", subject.true_state),
-            ("the batched form has the scalar form's episodes, at any position", subject.batched),
-            ("close() may be called twice", subject.closing),
-        ],
-        progress,
-    )
+) -> list[PromiseResult]:
+    """Test whether an environment keeps every promise, built with these options."""
+    return _PROMISES.test(_Subject, spec, options, progress)
 
 
 @dataclass(frozen=True)
@@ -55,14 +42,10 @@ class _Subject:
     def ref(self) -> EnvRef:
         return EnvRef(self.spec.name, self.spec.factory, self.spec.batched, dict(self.options))
 
-    @contextmanager
-    def env(self) -> Iterator[gymnasium.Env[Any, Any]]:
-        env = self.ref.make()
-        try:
-            yield env
-        finally:
-            env.close()
+    def env(self) -> closing[gymnasium.Env[Any, Any]]:
+        return closing(self.ref.make())
 
+    @_PROMISES.add("observations are a Box and actions are Discrete")
     def spaces(self) -> None:
         with self.env() as env:
             box, actions = env.observation_space, env.action_space
@@ -70,87 +53,88 @@ class _Subject:
             expect(isinstance(actions, gymnasium.spaces.Discrete), f"action_space is {actions}")
             expect(getattr(actions, "start", 0) == 0, "actions do not start at 0")
 
+    @_PROMISES.add("gymnasium's own checker finds nothing wrong")
     def gymnasium_rules(self) -> None:
         with self.env() as env, warnings.catch_warnings():
             # Its warnings are advice, such as to prefer bounded observations.
             warnings.simplefilter("ignore")
             gymnasium_check(env.unwrapped, skip_render_check=True)
 
+    @_PROMISES.add("observations lie in their space and rewards are finite")
     def values(self) -> None:
         with self.env() as env:
-            seen = trace_scalar(env, _SEEDS[0])
-            pairs = zip(seen.obs[1:], seen.rewards, strict=True)
-            for step, (obs, reward) in enumerate(pairs):
-                inside = env.observation_space.contains(obs)
-                expect(inside, f"step {step}: observation {obs} is outside its space")
+            for step, seen in enumerate(_trace_scalar(env, _SEEDS[0]).steps):
+                inside = env.observation_space.contains(seen.obs)
+                expect(inside, f"step {step}: observation {seen.obs} is outside its space")
+                reward = seen.reward
                 expect(np.ndim(reward) == 0, f"step {step}: reward {reward!r} is not a number")
                 expect(np.isfinite(reward), f"step {step}: reward is {reward}")
 
+    @_PROMISES.add("the same seed and actions give the same episodes")
     def determinism(self) -> None:
         with self.env() as one, self.env() as other:
             for seed, where in ((_SEEDS[0], "a second env"), (_SEEDS[1], "seeded again")):
-                expect_same(trace_scalar(one, seed), trace_scalar(other, seed), where)
+                _expect_same(_trace_scalar(one, seed), _trace_scalar(other, seed), where)
 
+    @_PROMISES.add("no global random state is read or changed")
     def isolation(self) -> None:
         kept = random.getstate(), np.random.get_state()  # noqa: NPY002 - the state that is watched
         try:
             with self.env() as env:
-                first = trace_scalar(env, _SEEDS[0])
+                first = _trace_scalar(env, _SEEDS[0])
             random.seed(1)
             np.random.seed(1)  # noqa: NPY002 - as above
             watched = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index] # noqa: NPY002
             with self.env() as env:
-                second = trace_scalar(env, _SEEDS[0])
+                second = _trace_scalar(env, _SEEDS[0])
             now = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index] # noqa: NPY002
             expect(watched == now, "the global random state was changed")
-            expect_same(first, second, "with another global random state")
+            _expect_same(first, second, "with another global random state")
         finally:
             random.setstate(kept[0])
             np.random.set_state(kept[1])  # noqa: NPY002 - as above
 
+    @_PROMISES.add("a workflow model is complete, and step() reports what it needs")
     def workflow(self) -> None:
-        declared = "workflow" in self.spec.capabilities
         with self.env() as env:
             model = getattr(env.unwrapped, "workflow", None)
-            if not declared:
-                expect(
-                    model is None, 'the env has a workflow model, but not the capability "workflow"'
-                )
-                raise DoesNotApply('without the capability "workflow"')
+            if "workflow" not in self.spec.capabilities:
+                expect(model is None, "the env has a workflow model, but does not declare workflow")
+                raise DoesNotApply("it does not declare workflow")
             expect(isinstance(model, WorkflowModel), f"the attribute workflow is {model!r}")
             _check_model(model, int(env.action_space.n))  # type: ignore[attr-defined]
-            for step, info in enumerate(trace_scalar(env, _SEEDS[0]).infos):
-                for key in ("compromised_hosts", "ended_session"):
+            for step, seen in enumerate(_trace_scalar(env, _SEEDS[0]).steps):
+                info = seen.info
+                for key in INFO_TYPES:
                     expect(key in info, f"step {step}: info has no {key!r}")
                 mask = int(info["compromised_hosts"])
                 hosts = len(model.hosts)  # type: ignore[union-attr]
                 expect(0 <= mask < 1 << hosts, f"step {step}: mask {mask:b} has no such hosts")
                 ended = info["ended_session"]
-                expect(
-                    isinstance(ended, (bool, np.bool_)), f"step {step}: ended_session is {ended!r}"
-                )
+                boolean = isinstance(ended, (bool, np.bool_))
+                expect(boolean, f"step {step}: ended_session is {ended!r}")
 
+    @_PROMISES.add("true_state() describes the state on request", needs=("true-state",))
     def true_state(self) -> None:
-        if "true-state" not in self.spec.capabilities:
-            raise DoesNotApply('without the capability "true-state"')
         with self.env() as env:
             env.reset(seed=_SEEDS[0])
             state = env.unwrapped.true_state()  # type: ignore[attr-defined]
             expect(isinstance(state, Mapping) and state, f"true_state() returned {state!r}")
 
+    @_PROMISES.add("the batched form has the scalar form's episodes, at any position")
     def batched(self) -> None:
         if self.spec.batched is None:
             raise DoesNotApply("it has no batched form")
         scalars = []
         for seed in _SEEDS:
             with self.env() as env:
-                scalars.append(trace_scalar(env, seed))
+                scalars.append(_trace_scalar(env, seed))
         for rows in ((0, 1, 2, 3), (3, 0), (2,)):
-            traces = trace_batch(self.ref, [_SEEDS[row] for row in rows])
-            for position, row in enumerate(rows):
-                where = f"row {position} of {len(rows)}"
-                expect_same(scalars[row], traces[position], where, infos=False)
+            traces = _trace_batch(self.ref, [_SEEDS[row] for row in rows])
+            for position, (row, trace) in enumerate(zip(rows, traces, strict=True)):
+                _expect_same(scalars[row], trace, f"row {position} of {len(rows)}", infos=False)
 
+    @_PROMISES.add("close() may be called twice")
     def closing(self) -> None:
         env = self.ref.make()
         env.reset(seed=1)
@@ -162,11 +146,82 @@ def _check_model(model: Any, num_actions: int) -> None:
     units, hosts = len(model.units), len(model.hosts)
     expect(units >= 1 and hosts >= 1, "the workflow model has no units or no hosts")
     expect(hosts <= 32, f"{hosts} hosts do not fit a mask of 32 bits")
-    expect(
-        len(model.host_unit) == hosts, f"host_unit has {len(model.host_unit)} of {hosts} entries"
-    )
+    mapped = len(model.host_unit)
+    expect(mapped == hosts, f"host_unit has {mapped} of {hosts} entries")
     expect(all(0 <= u < units for u in model.host_unit), "host_unit names a unit that is not there")
     fixes = len(model.fix_host)
     expect(fixes == num_actions, f"fix_host has {fixes} entries for {num_actions} actions")
     expect(all(-1 <= h < hosts for h in model.fix_host), "fix_host names a host that is not there")
     expect(all(0 <= h < hosts for h in model.footholds), "footholds names a host that is not there")
+
+
+class _Step(NamedTuple):
+    """What an env returned, and the observation to act on next."""
+
+    obs: NDArray[Any]
+    reward: Any
+    ends: tuple[bool, bool]
+    """Terminated, truncated."""
+    final_obs: Any
+    """None where no episode ended."""
+    info: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Trace:
+    first_obs: NDArray[Any]
+    steps: list[_Step]
+
+
+def _actions(num_actions: int) -> list[int]:
+    return [int(a) for a in np.random.default_rng(5).integers(num_actions, size=_STEPS)]
+
+
+def _trace_scalar(env: gymnasium.Env[Any, Any], seed: int) -> _Trace:
+    """Record an env from this seed on, over as many episodes as it takes."""
+    trace = _Trace(np.array(env.reset(seed=seed)[0]), [])
+    for action in _actions(int(env.action_space.n)):  # type: ignore[attr-defined]
+        obs, reward, terminated, truncated, info = env.step(np.int64(action))
+        obs, final = np.array(obs), None
+        if terminated or truncated:
+            obs, final = np.array(env.reset()[0]), obs
+        ends = bool(terminated), bool(truncated)
+        trace.steps.append(_Step(obs, reward, ends, final, dict(info)))
+    return trace
+
+
+def _trace_batch(ref: EnvRef, seeds: list[int]) -> list[_Trace]:
+    """Record each row of the batched form, started from these seeds."""
+    count = len(seeds)
+    with closing(ref.make_batch(count)) as batch:
+        out = StepArrays.allocate(count, batch.info)
+        batch.reset(np.array(seeds, np.uint64), out.obs)
+        traces = [_Trace(obs.copy(), []) for obs in out.obs]
+        for action in _actions(batch.info.num_actions):
+            batch.step(np.full(count, action, np.int64), out)
+            for row, trace in enumerate(traces):
+                ends = bool(out.terminated[row]), bool(out.truncated[row])
+                final = out.final_obs[row].copy() if any(ends) else None
+                info = {key: getattr(out, name)[row] for name, key in INFO_FIELDS.items()}
+                trace.steps.append(_Step(out.obs[row].copy(), out.rewards[row], ends, final, info))
+    return traces
+
+
+def _expect_same(one: _Trace, other: _Trace, where: str, *, infos: bool = True) -> None:
+    """Expect two traces to agree bit for bit; rewards as the float32 a rollout holds."""
+    for step, (wanted, got) in enumerate(zip(one.steps, other.steps, strict=True)):
+        at = f"step {step}, {where}:"
+        same = np.array_equal(wanted.obs, got.obs)
+        expect(same, f"{at} observation {got.obs} instead of {wanted.obs}")
+        rewards = np.float32(wanted.reward), np.float32(got.reward)
+        expect(rewards[0] == rewards[1], f"{at} reward {rewards[1]} instead of {rewards[0]}")
+        ends = f"(terminated, truncated) {got.ends} instead of {wanted.ends}"
+        expect(wanted.ends == got.ends, f"{at} {ends}")
+        if wanted.final_obs is not None:
+            same = np.array_equal(wanted.final_obs, got.final_obs)
+            expect(same, f"{at} another final observation")
+        for key in INFO_TYPES:
+            if infos or key in wanted.info:
+                told = wanted.info.get(key), got.info.get(key)
+                expect(told[0] == told[1], f"{at} {key} {told[1]} instead of {told[0]}")
+    expect(np.array_equal(one.first_obs, other.first_obs), f"{where}: another first observation")

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wfbench.contract import Order, Outcome, Searcher, SearcherSetup, SearcherSpec, load_object
-from wfbench.options import resolve_options
 
-from .checklist import go_through
-from .promise import Progress, Promise
-from .verdict import DoesNotApply, expect
+from .promise import Progress, PromiseResult, Promises, expect
 
 _UNITS = 5
 _QUESTIONS = 8
 _BATCH = 3
+
+
+_PROMISES: Promises[_Subject] = Promises()
 
 
 def check_searcher(
@@ -26,19 +26,9 @@ def check_searcher(
     options: Mapping[str, Any] | None = None,
     *,
     progress: Progress | None = None,
-) -> list[Promise]:
-    """Put a searcher to every promise; `options` are those it is built with."""
-    subject = _Subject(spec, resolve_options(spec, options or {}))
-    return go_through(
-        [
-            ("every order is a permutation of the units", subject.permutations),
-            ("the same seed and outcomes give the same orders", subject.determinism),
-            ("state() is JSON, and load() goes on as if never interrupted", subject.resuming),
-            ("an order whose training failed is data, not an end", subject.failures),
-            ("orders asked together are orders, and the same again", subject.batches),
-        ],
-        progress,
-    )
+) -> list[PromiseResult]:
+    """Test whether a searcher keeps every promise, built with these options."""
+    return _PROMISES.test(_Subject, spec, options, progress)
 
 
 @dataclass(frozen=True)
@@ -51,6 +41,7 @@ class _Subject:
         searcher: Searcher = load_object(self.spec.factory)(setup, **self.options)
         return searcher
 
+    @_PROMISES.add("every order is a permutation of the units")
     def permutations(self) -> None:
         for units in (2, _UNITS):
             searcher = self.build(units)
@@ -59,10 +50,12 @@ class _Subject:
                 expect(sorted(order) == list(range(units)), f"{order} is no order of {units} units")
                 expect(all(type(unit) is int for unit in order), f"{order} holds other than int")
 
+    @_PROMISES.add("the same seed and outcomes give the same orders")
     def determinism(self) -> None:
         first, second = (_search(self.build(), _QUESTIONS) for _ in range(2))
         expect(first == second, f"orders {second} instead of {first}")
 
+    @_PROMISES.add("state() is JSON, and load() goes on as if never interrupted")
     def resuming(self) -> None:
         whole = self.build()
         orders = _search(whole, _QUESTIONS)
@@ -75,17 +68,7 @@ class _Subject:
         expected = orders[_QUESTIONS // 2 :]
         expect(rest == expected, f"after load() it asked {rest} instead of {expected}")
 
-    def batches(self) -> None:
-        if "batches" not in self.spec.capabilities:
-            raise DoesNotApply('it does not declare "batches"')
-        expect(self.build().ask_batch(1) == [self.build().ask()], "ask_batch(1) is not [ask()]")
-        first, second = (_search_in_batches(self.build()) for _ in range(2))
-        expect(first == second, f"orders {second} instead of {first}")
-        for orders in first:
-            expect(1 <= len(orders) <= _BATCH, f"ask_batch({_BATCH}) gave {len(orders)} orders")
-            for order in orders:
-                expect(sorted(order) == list(range(_UNITS)), f"{order} is no order")
-
+    @_PROMISES.add("an order whose training failed is data, not an end")
     def failures(self) -> None:
         searcher = self.build()
         for _ in range(3):
@@ -95,25 +78,31 @@ class _Subject:
         expect(sorted(order) == list(range(_UNITS)), f"after failures it asked {order}")
         json.dumps(dict(searcher.state()), allow_nan=False)
 
+    @_PROMISES.add("orders asked together are orders, and the same again", needs=("batches",))
+    def batches(self) -> None:
+        expect(self.build().ask_batch(1) == [self.build().ask()], "ask_batch(1) is not [ask()]")
+        first, second = (_search_in_batches(self.build()) for _ in range(2))
+        expect(first == second, f"orders {second} instead of {first}")
+        for orders in first:
+            expect(1 <= len(orders) <= _BATCH, f"ask_batch({_BATCH}) gave {len(orders)} orders")
+            for order in orders:
+                expect(sorted(order) == list(range(_UNITS)), f"{order} is no order")
+
 
 def _search_in_batches(searcher: Any) -> list[list[Order]]:
-    batches = []
-    for _ in range(_QUESTIONS // 2):
-        orders = list(searcher.ask_batch(_BATCH))
-        for order in orders:
-            score = -10.0 * sum(place * unit for place, unit in enumerate(order))
-            searcher.tell(order, Outcome(score, 0.9, compliant=True, env_steps=1000))
-        batches.append(orders)
-    return batches
+    return [_told(searcher, searcher.ask_batch(_BATCH), n) for n in range(_QUESTIONS // 2)]
 
 
 def _search(searcher: Searcher, questions: int, first: int = 0) -> list[Order]:
-    """Ask and tell; an order's score follows from the order and the number of the question."""
-    orders = []
-    for number in range(first, first + questions):
-        order = searcher.ask()
+    numbers = range(first, first + questions)
+    return [order for n in numbers for order in _told(searcher, [searcher.ask()], n)]
+
+
+def _told(searcher: Searcher, orders: Iterable[Order], number: int) -> list[Order]:
+    """Tell how orders did; a score follows from the order and the number of the question."""
+    told = list(orders)
+    for order in told:
         noise = float(np.random.default_rng(number).normal())
         score = -50.0 - 10.0 * sum(place * unit for place, unit in enumerate(order)) + noise
         searcher.tell(order, Outcome(score, 0.9, compliant=True, env_steps=1000, seed=number))
-        orders.append(order)
-    return orders
+    return told

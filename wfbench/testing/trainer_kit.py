@@ -27,11 +27,8 @@ from wfbench.contract import (
     load_object,
     uniform_draws,
 )
-from wfbench.options import resolve_options
 
-from .checklist import go_through
-from .promise import Progress, Promise
-from .verdict import expect
+from .promise import Progress, PromiseResult, Promises, expect, expect_equal
 
 _STEPS, _ENVS, _FEATURES, _ACTIONS = 16, 6, 7, 5
 _ORDER, _OTHER_ORDER = (0, 1, 2), (2, 0, 1)
@@ -49,29 +46,14 @@ pickle.dump((acts.actions, loaded), sys.stdout.buffer)
 _PATIENCE = 120.0
 
 
+_PROMISES: Promises[_Subject] = Promises()
+
+
 def check_trainer(
     spec: TrainerSpec, options: Mapping[str, Any] | None = None, *, progress: Progress | None = None
-) -> list[Promise]:
-    """Put a trainer to every promise; `options` are those it is built with."""
-    subject = _Subject(spec, resolve_options(spec, options or {}))
-    return go_through(
-        [
-            ("the policy answers every row: action, log-probability and value", subject.acting),
-            ("a row's action does not depend on the batch it is in", subject.row_by_row),
-            ("the version rises with every update", subject.versions),
-            ("an update reports its transitions and finite numbers", subject.stats),
-            ("an update leaves the rollout and the rewards as they were", subject.inputs),
-            ("a snapshot stays what it was and gives the same actions", subject.snapshots),
-            ("a worker restores the snapshot without a learning library", subject.in_a_worker),
-            ("the same seed and data give the same policy", subject.determinism),
-            (
-                "state() is arrays, and load() goes on as if never interrupted",
-                subject.resuming,
-            ),
-            ("another order can inherit what was learned", subject.inheriting),
-        ],
-        progress,
-    )
+) -> list[PromiseResult]:
+    """Test whether a trainer keeps every promise, built with these options."""
+    return _PROMISES.test(_Subject, spec, options, progress)
 
 
 @dataclass(frozen=True)
@@ -86,6 +68,7 @@ class _Subject:
         _learn(trainer, range(updates))
         return trainer
 
+    @_PROMISES.add("the policy answers every row: action, log-probability and value")
     def acting(self) -> None:
         for trainer in (self.build(), self.build(updates=1)):
             acts = _acts(trainer.policy())
@@ -97,6 +80,7 @@ class _Subject:
             expect(legal, f"actions {acts.actions} of {_ACTIONS}")
             expect(np.all(acts.log_probs <= 1e-6), f"log-probabilities {acts.log_probs}")
 
+    @_PROMISES.add("a row's action does not depend on the batch it is in")
     def row_by_row(self) -> None:
         policy = self.build(updates=1).policy()
         obs, draws = _observations(0), _draws()
@@ -104,6 +88,7 @@ class _Subject:
         alone = [int(policy.act(obs[i : i + 1], draws[i : i + 1]).actions[0]) for i in range(_ENVS)]
         expect(whole.tolist() == alone, f"actions {alone} one by one, {whole} together")
 
+    @_PROMISES.add("the version rises with every update")
     def versions(self) -> None:
         trainer = self.build()
         before = trainer.policy().version
@@ -113,16 +98,17 @@ class _Subject:
             expect(after > before, f"the version is {after} after an update, {before} before")
             before = after
 
+    @_PROMISES.add("an update reports its transitions and finite numbers")
     def stats(self) -> None:
         trainer = self.build()
         rollout = _rollout(trainer.policy(), 0)
         stats = trainer.update(rollout, rollout.rewards)
-        expected = rollout.transitions
-        expect(stats.transitions == expected, f"{stats.transitions} transitions, not {expected}")
+        expect_equal("the number of transitions", stats.transitions, rollout.transitions)
         expect(stats.seconds >= 0, f"{stats.seconds} seconds")
         for name, value in stats.values.items():
             expect(np.isfinite(value), f"{name} is {value}")
 
+    @_PROMISES.add("an update leaves the rollout and the rewards as they were")
     def inputs(self) -> None:
         trainer = self.build()
         rollout = _rollout(trainer.policy(), 0)
@@ -133,6 +119,7 @@ class _Subject:
             expect(np.array_equal(array, kept[name]), f"rollout.{name} was changed")
         expect(np.array_equal(rewards, rollout.rewards), "the rewards were changed")
 
+    @_PROMISES.add("a snapshot stays what it was and gives the same actions")
     def snapshots(self) -> None:
         trainer = self.build(updates=1)
         snapshot = trainer.policy().snapshot()
@@ -144,6 +131,7 @@ class _Subject:
             expect(np.array_equal(array, kept[name]), f"an update changed {name} of a snapshot")
         _same(before, _acts(snapshot.policy()), "of the snapshot")
 
+    @_PROMISES.add("a worker restores the snapshot without a learning library")
     def in_a_worker(self) -> None:
         policy = self.build(updates=1).policy()
         obs, draws = _observations(0), _draws()
@@ -162,20 +150,22 @@ class _Subject:
         expect(not loaded, f"restoring it imports {', '.join(loaded)}")
         expect(np.array_equal(actions, policy.act(obs, draws).actions), "it acts differently there")
 
+    @_PROMISES.add("the same seed and data give the same policy")
     def determinism(self) -> None:
         first, second = (_acts(self.build(updates=2).policy()) for _ in range(2))
         _same(first, second, "of a second trainer")
 
+    @_PROMISES.add("state() is arrays, and load() goes on as if never interrupted")
     def resuming(self) -> None:
         whole, broken = self.build(updates=3), self.build(updates=1)
         resumed = self.build()
         resumed.load(_through_a_file(broken.state()))
-        expect(
-            resumed.policy().version == broken.policy().version, "load() does not bring the version"
-        )
+        wanted = broken.policy().version
+        expect_equal("the version after load()", resumed.policy().version, wanted)
         _learn(resumed, [1, 2])
         _same(_acts(whole.policy()), _acts(resumed.policy()), "after load()")
 
+    @_PROMISES.add("another order can inherit what was learned")
     def inheriting(self) -> None:
         state = _through_a_file(self.build(updates=1).state())
         heir = self.build()
@@ -204,13 +194,13 @@ def _learn(trainer: Trainer, numbers: Any) -> None:
 
 
 def _rollout(policy: Policy, number: int) -> Rollout:
-    """What a collector would deliver, from observations and rewards that follow from `number`."""
+    """Make a rollout of observations and rewards that follow from `number`."""
     rng = np.random.default_rng([8, number])
     obs = np.stack([_observations(100 * number + step) for step in range(_STEPS)])
     acts = [policy.act(obs[step], _draws(step)) for step in range(_STEPS)]
-    truncated = np.zeros((_STEPS, _ENVS), np.bool_)
-    truncated[_STEPS // 2] = True
     shape = (_STEPS, _ENVS)
+    truncated = np.zeros(shape, np.bool_)
+    truncated[_STEPS // 2] = True
     return Rollout(
         obs=obs,
         actions=np.stack([a.actions for a in acts]),
@@ -236,7 +226,7 @@ def _arrays(rollout: Rollout) -> dict[str, NDArray[Any]]:
 
 
 def _through_a_file(state: Arrays) -> Arrays:
-    """The state as it comes back from disk, where nothing but plain arrays can live."""
+    """Return the state as it comes back from disk, which keeps only plain arrays."""
     file = io.BytesIO()
     np.savez(file, **{name: np.asarray(array) for name, array in state.items()})  # type: ignore[arg-type]
     file.seek(0)

@@ -43,10 +43,10 @@ class Scene:
 
     def put(self, name: str, value: int, host: int | None = None) -> None:
         """Set a field, and keep the sets of owned and rooted hosts true."""
-        self.state[layout.FIELDS[name].start + (host or 0)] = value
+        self.state[getattr(layout.AT, name) + (host or 0)] = value
         owned = (self.sus > 0) | (self.oth > 0) | (self.root > 0)
-        self.state[layout.OWNED] = sum(1 << h for h in np.flatnonzero(owned))
-        self.state[layout.ROOTED] = sum(1 << h for h in np.flatnonzero(self.root > 0))
+        self.state[layout.AT.owned] = sum(1 << h for h in np.flatnonzero(owned))
+        self.state[layout.AT.rooted] = sum(1 << h for h in np.flatnonzero(self.root > 0))
 
     def activity(self, host: int) -> tuple[int, ...]:
         return tuple(self.obs[4 * host : 4 * host + 2].tolist())

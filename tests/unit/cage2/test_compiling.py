@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -37,9 +37,9 @@ def test_the_digest_covers_every_module_the_kernel_imports():
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
-            waiting += re.findall(
-                r"^from \.(\w+) import", (folder / f"{name}.py").read_text(), re.MULTILINE
-            )
+            for node in ast.walk(ast.parse((folder / f"{name}.py").read_text())):
+                if isinstance(node, ast.ImportFrom) and node.level == 1:
+                    waiting += [node.module] if node.module else [one.name for one in node.names]
     assert reached == set(_SOURCES)
 
 

@@ -33,7 +33,7 @@ def within_4_sigma(hits, trials, probability):
 
 @pytest.mark.parametrize("red", ["bline", "meander"])
 def test_detection_is_seen_in_95_percent(history, red):
-    drawn = history[red][:, :, layout.DETECT]
+    drawn = history[red][:, :, layout.AT.detect]
     drawn = drawn[drawn >= 0]
     assert len(drawn) > 5_000
     assert within_4_sigma(drawn.sum(), len(drawn), 0.95)
@@ -42,10 +42,10 @@ def test_detection_is_seen_in_95_percent(history, red):
 @pytest.mark.parametrize("red", ["bline", "meander"])
 def test_top_exploit_has_75_percent_and_the_others_share_the_rest(history, red):
     states = history[red]
-    step, env = np.nonzero(states[:, :, layout.EXPLOIT] >= 0)
+    step, env = np.nonzero(states[:, :, layout.AT.exploit] >= 0)
     rows = states[step, env]
-    chosen = rows[:, layout.EXPLOIT]
-    options = ENABLED[rows[np.arange(len(rows)), layout.RPORTS + rows[:, layout.RED_HOST]]]
+    chosen = rows[:, layout.AT.exploit]
+    options = ENABLED[rows[np.arange(len(rows)), layout.AT.rports + rows[:, layout.AT.red_host]]]
     count = np.array([int(o).bit_count() for o in options])
     several = count > 1
     top = chosen == TOP_EXPLOIT[options]
@@ -60,7 +60,7 @@ def test_top_exploit_has_75_percent_and_the_others_share_the_rest(history, red):
 
 
 def test_bline_draws_its_user_host_once_and_uniformly(history):
-    drawn = history["bline"][1:, :, layout.BLINE_U]
+    drawn = history["bline"][1:, :, layout.AT.bline_u]
     assert (drawn == drawn[0]).all()
     for user in (9, 10, 11, 12):
         assert within_4_sigma((drawn[0] == user).sum(), ENVS, 0.25)
@@ -68,9 +68,9 @@ def test_bline_draws_its_user_host_once_and_uniformly(history):
 
 def test_meander_picks_uniformly(history):
     second = history["meander"][1]
-    assert (second[:, layout.RED_TYPE] == RedAction.DISCOVER_NETWORK_SERVICES).all()
+    assert (second[:, layout.AT.red_type] == RedAction.DISCOVER_NETWORK_SERVICES).all()
     for user in range(8, 13):
-        assert within_4_sigma((second[:, layout.RED_HOST] == user).sum(), ENVS, 0.2)
+        assert within_4_sigma((second[:, layout.AT.red_host] == user).sum(), ENVS, 0.2)
 
 
 def test_mixed_draws_the_red_agent_per_episode_with_its_weights():
@@ -79,7 +79,7 @@ def test_mixed_draws_the_red_agent_per_episode_with_its_weights():
     _, info = env.reset()
     asleep = np.zeros(ENVS, dtype=np.int64)
     infos = [info, *(env.step(asleep)[-1] for _ in range(4))]
-    episodes = np.stack([info["state"][:, layout.RED] for info in infos])
+    episodes = np.stack([info["state"][:, layout.AT.red] for info in infos])
     for red in Red:
         share = weights[red.name.lower()] / 4
         assert within_4_sigma((episodes == red).sum(), episodes.size, share)
@@ -91,5 +91,5 @@ def test_neighbouring_seeds_give_unrelated_outcomes():
     env.reset()
     env.step(np.zeros(ENVS, dtype=np.int64))
     _, _, _, _, info = env.step(np.zeros(ENVS, dtype=np.int64))
-    picks = info["state"][:, layout.RED_HOST]
+    picks = info["state"][:, layout.AT.red_host]
     assert within_4_sigma((picks[1:] == picks[:-1]).sum(), ENVS - 1, 0.2)

@@ -18,7 +18,7 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
 from wfbench_cage2 import ENV_ID, Cage2Env, Cage2VectorEnv
-from wfbench_cage2.layout import OWNED
+from wfbench_cage2.layout import AT
 from wfbench_cage2.tables import HOSTS, NUM_ACTIONS, OBS_SIZE, action_name
 
 
@@ -53,7 +53,13 @@ def test_made_by_name_in_both_forms():
 
 
 @pytest.mark.parametrize(
-    "imports", ["import wfbench_cage2, gymnasium", "import gymnasium, wfbench_cage2"]
+    "imports",
+    [
+        "import wfbench, gymnasium",
+        "import gymnasium, wfbench",
+        "import wfbench_cage2, gymnasium",
+        "import gymnasium, wfbench_cage2",
+    ],
 )
 def test_registered_whatever_is_imported_first_and_numba_only_when_used(imports):
     out = run_python(
@@ -223,7 +229,7 @@ def test_true_state_has_the_documented_keys_types_and_size():
         sizes.append(len(pickle.dumps(truth)))
         for h, host in enumerate(HOSTS):
             owned = any(s["Agent"] == "Red" for s in truth[host.name]["Sessions"])
-            assert owned == bool(info["state"][OWNED] >> h & 1)
+            assert owned == bool(info["state"][AT.owned] >> h & 1)
     assert 11_000 < np.mean(sizes) < 16_000
     vector = Cage2VectorEnv(2, red="meander", seed=[1, 8])
     vector.reset()

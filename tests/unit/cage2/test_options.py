@@ -115,8 +115,8 @@ def test_memory_tells_decoys_alarms_restores_and_early_steps():
 
 
 def test_workflow_model_follows_the_actions():
-    assert form(memory=False, actions="all").workflow == WORKFLOW
-    reduced = form(memory=True, actions="reduced").workflow
+    assert form(memory=False, actions="all")[0].workflow == WORKFLOW
+    reduced = form(memory=True, actions="reduced")[0].workflow
     for index, action in enumerate(REDUCED_ACTIONS):
         expected = WORKFLOW.fix_host[action] if action >= 0 else -1
         assert reduced.fix_host[index] == expected

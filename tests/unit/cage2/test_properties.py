@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wfbench_cage2 import Cage2Env, Cage2VectorEnv, layout
@@ -16,8 +16,6 @@ SEEDS = st.integers(0, 2**64 - 1)
 ACTIONS = st.lists(st.integers(0, 144), min_size=1, max_size=60)
 LEGAL = {tuple(code) for code in OBS_CODE.reshape(-1, 4).tolist()}
 COUNTS = ("sus", "oth", "root", "vsftpd")
-
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def play(env, seed, actions):
@@ -31,7 +29,7 @@ def play(env, seed, actions):
             env.reset()
 
 
-@relaxed
+@settings(max_examples=60)
 @given(red=REDS, seed=SEEDS, actions=ACTIONS)
 def test_invariants_of_every_state(red, seed, actions):
     env = Cage2Env(red=red)
@@ -48,7 +46,7 @@ def test_invariants_of_every_state(red, seed, actions):
         assert ((fields["root"] > 0) == fields["rooted"]).all()
 
 
-@relaxed
+@settings(max_examples=60)
 @given(red=REDS, seed=SEEDS)
 def test_reset_observation_is_all_zero(red, seed):
     env = Cage2Env(red=red)
@@ -58,7 +56,7 @@ def test_reset_observation_is_all_zero(red, seed):
         env.step(0)
 
 
-@relaxed
+@settings(max_examples=60)
 @given(
     red=REDS,
     seed=SEEDS,

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from wfbench_cage2.replay import COMPARED, TraceError, replay_file, trace_files
+from wfbench_cage2.replay import RECORDED, TraceError, replay_file, trace_files
 
 
 def load(path):
@@ -33,7 +33,7 @@ def test_traces_between_them_use_every_kind_of_outcome(data):
     assert seen["detect"] == seen["esc_sus"] == {-1, 0, 1}
 
 
-@pytest.mark.parametrize("field", ["obs", "reward", "done", "obs_reset", *COMPARED])
+@pytest.mark.parametrize("field", ["obs", "reward", "done", "obs_reset", "priv", *RECORDED])
 def test_a_changed_field_is_found(data, tmp_path, field):
     trace = {
         name: array[:1].copy() for name, array in load(data / "traces/bline__decoy.npz").items()

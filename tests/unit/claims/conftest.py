@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from wfbench.bench.statistics import mean_estimate, ratio_estimate
+from wfbench.benchmarks.statistics.intervals import mean_estimate, ratio_estimate
 from wfbench.contract import (
     CollectCase,
     CollectSample,
@@ -54,7 +54,7 @@ def trained(
     *workflows: WorkflowSample, seconds: float = 10.0, search: float = 0.0, memory: float = 0
 ) -> TrainSample:
     """A training that took so long."""
-    phases = {"wall": seconds + search, "search": search, "open": 0, "store": 0, "observers": 0}
+    phases = {"env": seconds, "search": search, "start_up": 0, "store": 0, "observers": 0}
     return TrainSample(0, 0, tuple(workflows) or (workflow(),), phases, int(memory))
 
 

@@ -6,21 +6,21 @@ from dataclasses import asdict
 from itertools import pairwise
 from math import isclose, prod
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wfbench_claims.decomposition import ENV, POLICY, Decomposition, decompose, way
+from wfbench_claims.speed import ENV, POLICY, Decomposition, decompose, documented_changes
 
 
 def test_every_change_changes_one_thing():
-    changes = way(200)
+    changes = list(documented_changes(200).values())
     for before, after in pairwise(changes):
-        old, new = asdict(before.case), asdict(after.case)
+        old, new = asdict(before), asdict(after)
         assert sum(old[key] != new[key] for key in old) == 1
-    collectors = [change.case.collector for change in changes]
+    collectors = [change.collector for change in changes]
     assert collectors == ["pipe:payload=true-state", "pipe", *["shm:workers=200"] * 2, "shm", "shm"]
-    assert [change.case.env for change in changes[:-1]] == [changes[0].case.env] * 5
-    assert changes[-1].case.env == "cage2"
+    assert [change.env for change in changes[:-1]] == [changes[0].env] * 5
+    assert changes[-1].env == "cage2"
 
 
 def test_all_cases_are_measured_together(chosen_lab):
@@ -32,15 +32,13 @@ def test_all_cases_are_measured_together(chosen_lab):
             return super().collect(cases, **settings)
 
     decompose(Recording(rate=lambda _: 1.0), 25, rounds=2, steps=1, seconds=0.1)
-    assert asked == [[change.case for change in way(25)]]
+    assert asked == [list(documented_changes(25).values())]
 
 
-@settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=30)
 @given(rates=st.lists(st.floats(1.0, 1e6), min_size=6, max_size=6, unique=True))
 def test_the_factors_multiply_to_the_total(chosen_lab, rates):
-    places = [change.case for change in way(200)]
+    places = list(documented_changes(200).values())
     lab = chosen_lab(rate=lambda case: rates[places.index(case)])
     found: Decomposition = decompose(lab, 200, rounds=3, steps=2, seconds=0.5)
     factors = [found.factor(lab, place, place + 1).value for place in range(ENV)]

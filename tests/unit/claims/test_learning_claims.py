@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from wfbench_claims.convergence import measure_convergence
-from wfbench_claims.early_stop import NEIGHBOURS, measure_early_stop
-from wfbench_claims.equivalence import measure_equivalence
-from wfbench_claims.gradient_noise import measure_stability
+from wfbench_claims.convergence import NEIGHBOURS, measure_convergence, measure_early_stop
+from wfbench_claims.gradient_noise import measure_equivalence, measure_stability
 from wfbench_claims.plugin import wfbench_claims
 from wfbench_claims.updates import measure_batch_sizes, measure_data
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wfbench.contract import Finding
-from wfbench_claims.memory import measure_memory
-from wfbench_claims.parallel import measure_sequential, measure_single
+from wfbench_claims.parallel import measure_memory, measure_sequential, measure_single
 from wfbench_claims.speed import measure_episode, measure_headline, measure_vector_step
 from wfbench_claims.workflow_time import measure_search_data, measure_workflow
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+import psutil
 import pytest
 
 from wfbench.contract import Plan, Rollout
@@ -21,6 +22,16 @@ def _truth(plan: Plan, steps: int) -> Rollout:
     with SequentialCollector() as collector:
         collector.open(plan)
         return collector.collect(RandomPolicy(4), steps)
+
+
+def _wait_for_idle_workers() -> None:
+    """Return once every worker has gone as far ahead as it may, however busy the machine is."""
+    deadline, idle = time.monotonic() + 60, 0
+    while idle < 10:
+        assert time.monotonic() < deadline
+        states = {process.status() for process in psutil.Process().children(recursive=True)}
+        idle = idle + 1 if states == {psutil.STATUS_SLEEPING} else 0
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("batched", [False, True])
@@ -53,7 +64,7 @@ def test_a_worker_waits_rather_than_run_ahead(plan_of: Callable[..., Plan]) -> N
     with AsyncCollector(workers=1, max_lag=2) as collector:
         collector.open(plan_of(n_envs=3))
         collector.collect(RandomPolicy(4, 0), STEPS)
-        time.sleep(0.5)
+        _wait_for_idle_workers()
         first, second, third = (
             collector.collect(RandomPolicy(4, version), STEPS) for version in (1, 2, 3)
         )
@@ -67,7 +78,7 @@ def test_what_is_too_old_is_dropped_and_counted(plan_of: Callable[..., Plan]) ->
     with AsyncCollector(workers=1, max_lag=1) as collector:
         collector.open(plan_of(n_envs=3))
         collector.collect(RandomPolicy(4, 0), STEPS)
-        time.sleep(0.5)
+        _wait_for_idle_workers()
         rollout = collector.collect(RandomPolicy(4, 7), STEPS)
     assert rollout.counters.lag == (0, 0, 0)
     assert rollout.policy_version.tolist() == [7, 7, 7]
@@ -89,7 +100,7 @@ def test_another_policy_of_the_same_version_is_another_policy(
     with AsyncCollector(workers=2) as collector:
         collector.open(plan_of())
         collector.collect(RandomPolicy(4), 40)
-        time.sleep(0.3)
+        _wait_for_idle_workers()
         rollout = collector.collect(RandomPolicy(1), 40)
     assert (rollout.actions == 0).all()
 
@@ -98,7 +109,7 @@ def test_an_older_version_is_not_taken_for_a_newer_one(plan_of: Callable[..., Pl
     with AsyncCollector(workers=2) as collector:
         collector.open(plan_of())
         collector.collect(RandomPolicy(4, 9), STEPS)
-        time.sleep(0.3)
+        _wait_for_idle_workers()
         rollout = collector.collect(RandomPolicy(4, 0), STEPS)
     assert set(rollout.policy_version.tolist()) == {0}
 

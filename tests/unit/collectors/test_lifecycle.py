@@ -13,7 +13,6 @@ import pytest
 from wfbench.contract import Acts, CollectError, Plan, PluginError, UsageError
 from wfbench.policies import RandomPolicy
 from wfbench_collectors.free_running import AsyncCollector
-from wfbench_collectors.launch import ONE_THREAD
 from wfbench_collectors.pipe import PipeCollector
 from wfbench_collectors.sequential import SequentialCollector
 from wfbench_collectors.shm import ShmCollector
@@ -124,19 +123,10 @@ def test_fork_is_refused_once_torch_is_loaded(
         ShmCollector(start_method="fork").open(plan_of())
 
 
-@pytest.mark.parametrize("start_method", ["fork", "forkserver", "spawn"])
-def test_workers_use_one_thread_and_say_so(plan_of: Callable[..., Plan], start_method: str) -> None:
-    with ShmCollector(workers=2, start_method=start_method) as collector:
-        collector.open(plan_of())
-        for worker in collector._supervisor.workers:
-            assert worker.built is not None
-            assert worker.built.threads == ONE_THREAD
-
-
 def test_there_is_never_more_than_one_worker_per_env(plan_of: Callable[..., Plan]) -> None:
     with ShmCollector(workers=50) as collector:
         collector.open(plan_of(n_envs=3))
-        assert len(collector._supervisor.workers) == 3
+        assert len(collector._supervisor.watch.workers) == 3
 
 
 def test_too_many_workers_for_the_descriptor_limit(

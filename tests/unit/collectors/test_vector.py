@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from wfbench.collecting.seeding import make_plan
 from wfbench.contract import Acts, Deadlines, EnvRef, PluginError, UsageError, WorkerError
 from wfbench.contract.errors import DeadlineError
 from wfbench.policies import NetworkPolicy, RandomPolicy
-from wfbench.seeding import make_plan
 from wfbench_collectors.sequential import SequentialCollector
 from wfbench_collectors.threads import run_all
 from wfbench_collectors.vector import VectorCollector
@@ -208,8 +208,8 @@ def test_the_first_error_stops_the_others():
 
 def test_progress_postpones_the_deadline():
     def slow(task):
-        for _ in range(8):
-            time.sleep(0.1)
+        for _ in range(30):
+            time.sleep(0.05)
             task.beat(time.perf_counter())
 
-    run_all([slow], 0.5, "a test")
+    run_all([slow], 1.2, "a test")

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from wfbench.collecting.seeding import env_seeds
 from wfbench.contract import Counters, Rollout, StepArrays, WorkflowModel
-from wfbench.seeding import env_seeds
 from wfbench_cage2.batch import Cage2Batch
-from wfbench_cage2.layout import OWNED
+from wfbench_cage2.layout import AT
 
 TINY = WorkflowModel(
     units=("a", "b", "c"),
@@ -75,7 +75,7 @@ def play_cage2(
     rows: list[tuple[Any, ...]] = []
     for step in range(steps):
         actions = choose(
-            step, batch.state[:, OWNED].astype(np.uint32), rng.integers(2**31, size=n_envs)
+            step, batch.state[:, AT.owned].astype(np.uint32), rng.integers(2**31, size=n_envs)
         )
         out = StepArrays(
             obs=obs,

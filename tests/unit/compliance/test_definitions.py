@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wfbench.compliance import DEFINITIONS, Shaper, find_definition
 from wfbench.contract import Rollout, UsageError, WorkflowModel
+from wfbench.orders.compliance import DEFINITIONS, Shaper, find_definition
 
 A0, B0, FOOTHOLD, C1 = 1, 2, 4, 8
 FIX_A, FIX_B, FIX_FOOTHOLD, FIX_C1 = 1, 2, 3, 4
@@ -174,14 +174,12 @@ class Slow:
         return sum(self.verdicts) / len(self.verdicts) if self.verdicts else ungraded
 
 
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)  # the fixtures hold nothing that an example could change
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32),
     order=st.permutations(range(3)).map(tuple),
     name=st.sampled_from(JUDGED),
-    beside=st.sampled_from(JUDGED),
+    secondary=st.sampled_from(JUDGED),
 )
 def test_equal_to_a_plain_implementation(
     tiny: WorkflowModel,
@@ -189,7 +187,7 @@ def test_equal_to_a_plain_implementation(
     seed: int,
     order: tuple[int, ...],
     name: str,
-    beside: str,
+    secondary: str,
 ) -> None:
     rng = np.random.default_rng(seed)
     shape = (17, 3)
@@ -202,7 +200,7 @@ def test_equal_to_a_plain_implementation(
     )
     expected = []
     for column in range(shape[1]):
-        judges = Slow(name, tiny, order), Slow(beside, tiny, order)
+        judges = Slow(name, tiny, order), Slow(secondary, tiny, order)
         for step in range(shape[0]):
             for judge in judges:
                 judge.see(
@@ -213,12 +211,12 @@ def test_equal_to_a_plain_implementation(
             if rollout.truncated[step, column]:
                 key = step * shape[1] + column
                 expected.append((key, column, *(judge.compliance() for judge in judges)))
-                judges = Slow(name, tiny, order), Slow(beside, tiny, order)
+                judges = Slow(name, tiny, order), Slow(secondary, tiny, order)
     expected.sort()
-    episodes = Shaper(tiny, order, definition=name, beside=beside).shape(rollout).episodes
+    episodes = Shaper(tiny, order, definition=name, secondary=secondary).shape(rollout).episodes
     assert episodes.env_id.tolist() == [one[1] for one in expected]
     assert episodes.compliance.tolist() == pytest.approx([one[2] for one in expected])
-    assert episodes.beside.tolist() == pytest.approx([one[3] for one in expected])
+    assert episodes.secondary.tolist() == pytest.approx([one[3] for one in expected])
 
 
 def test_a_name_means_its_newest_version_and_an_id_means_itself() -> None:
@@ -231,7 +229,7 @@ def test_a_name_means_its_newest_version_and_an_id_means_itself() -> None:
 
 
 def test_an_unknown_definition_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="no compliance definition 'lenient'; there are strict@1"):
+    with pytest.raises(UsageError, match="definition 'lenient'; choose one of strict@1"):
         find_definition("lenient")
     with pytest.raises(UsageError, match="effective@99"):
         find_definition("effective@99")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from wfbench.compliance import DEFINITIONS, Shaper, chance_level, find_definition
+from wfbench.collecting.seeding import make_plan
 from wfbench.contract import EnvRef, Order, Rollout, WorkflowModel
 from wfbench.orders import all_orders, parse_order
+from wfbench.orders.compliance import DEFINITIONS, Shaper, chance_level, find_definition
 from wfbench.policies import RandomPolicy
-from wfbench.seeding import make_plan
 from wfbench_cage2.workflow import WORKFLOW
 from wfbench_collectors.vector import VectorCollector
 

@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wfbench.compliance import DEFINITIONS, Episodes, InvariantError, Shaper, constant_warning
+from wfbench.collecting.seeding import make_plan
 from wfbench.contract import EnvRef, PluginError, Rollout, UsageError, WorkflowModel
+from wfbench.orders.compliance import (
+    DEFINITIONS,
+    Episodes,
+    InvariantError,
+    Shaper,
+    constant_warning,
+)
 from wfbench.policies import RandomPolicy
-from wfbench.seeding import make_plan
 from wfbench_cage2.workflow import WORKFLOW
 from wfbench_collectors.sequential import SequentialCollector
 from wfbench_collectors.vector import VectorCollector
@@ -106,7 +112,7 @@ def test_only_a_counted_fix_earns_alignment(tiny: WorkflowModel, make_rollout: M
     shaped = Shaper(tiny, ABC, definition="effective@1", weight=30).shape(rollout)
     assert shaped.alignment[:, 0].tolist() == [15.0, 0.0, 0.0, 0.0, -15.0]
     assert shaped.episodes.compliance.tolist() == [0.5]
-    assert shaped.episodes.beside.tolist() == [0.5]
+    assert shaped.episodes.secondary.tolist() == [0.5]
     assert shaped.episodes.counted.tolist() == [2]
 
 
@@ -198,7 +204,7 @@ def test_reset_forgets_what_was_going_on(tiny: WorkflowModel, make_rollout: Make
 
 
 def test_rewards_that_do_not_add_up_are_a_bug(tiny: WorkflowModel, make_rollout: Make) -> None:
-    from wfbench.compliance.kernel import Carry
+    from wfbench.orders.compliance.kernel import Carry
 
     for column in (Carry.ALIGNMENT, Carry.TOTAL, Carry.COMPLIANT):
         shaper = Shaper(tiny, ABC)

@@ -12,18 +12,17 @@ import numpy as np
 import pytest
 
 from wfbench.contract import Order, Outcome, SearcherSetup, UsageError
-from wfbench.landscape.benchmark import run_bench
-from wfbench.landscape.records import (
+from wfbench.orders import NAMED_UNITS, all_orders, order_index
+from wfbench.search.landscape.records import (
     Landscape,
     Replicate,
     collect_landscape,
     read_landscape,
     write_landscape,
 )
-from wfbench.landscape.regret import compare, median_interval, regret_curves
-from wfbench.landscape.signal import measure_signal
-from wfbench.landscape.world import recorded_world, synthetic_world
-from wfbench.orders import NAMED_UNITS, all_orders, order_index
+from wfbench.search.landscape.regret import compare, median_interval, regret_curves, run_bench
+from wfbench.search.landscape.signal import measure_signal
+from wfbench.search.landscape.world import SyntheticWorld, recorded_world
 from wfbench_searchers.gp_ucb import GpUcb
 from wfbench_searchers.halving import Halving
 from wfbench_searchers.sweeps import Exhaustive, RandomSweep
@@ -98,17 +97,17 @@ def edited(change: Callable[[dict[str, Any]], None]) -> Callable[[str], str]:
     ("edit", "complaint"),
     [
         (lambda text: text[:-9], "not JSON"),
-        (lambda _: "[]", "schema is None"),
+        (lambda _: "[]", "has schema None"),
         (edited(lambda d: d.update(schema="wfbench/landscape/9")), "landscape/9', not"),
         (edited(lambda d: d.pop("units")), "'units' is missing"),
         (edited(lambda d: d["orders"][3].pop("replicates")), "'replicates' is missing"),
         (edited(lambda d: d["orders"][3].update(index=4)), "D>E>H>U>S does not have index 4"),
-        (edited(lambda d: d["orders"].append(d["orders"][0])), "order 0 is there twice"),
+        (edited(lambda d: d["orders"].append(d["orders"][0])), "order 0 is listed twice"),
         (
             edited(lambda d: d["orders"][3]["replicates"][0].update(compliance=3)),
             "order 3 has compliance 3.0",
         ),
-        (edited(lambda d: d["orders"][3]["replicates"][0].update(score="x")), "could not convert"),
+        (edited(lambda d: d["orders"][3]["replicates"][0].update(score="x")), "not of type float"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(
@@ -125,7 +124,7 @@ def test_what_is_wrong_with_a_file_is_said(
 def test_a_missing_file_and_missing_terms_are_usage_errors(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="No such file"):
         read_landscape(tmp_path / "none.json")
-    with pytest.raises(UsageError, match="needs to say its definition"):
+    with pytest.raises(UsageError, match="must name its definition"):
         collect_landscape([], NAMED_UNITS, {k: v for k, v in META.items() if k != "definition"})
 
 
@@ -198,7 +197,7 @@ def test_a_landscape_with_holes_cannot_be_searched() -> None:
 
 @pytest.mark.parametrize("shape", ["mallows", "pairs"])
 def test_a_synthetic_world_has_one_best_order_and_the_noise_asked_for(shape: Any) -> None:
-    world = synthetic_world(shape, icc=0.2)
+    world = SyntheticWorld(shape, icc=0.2)
     best = set()
     for seed in range(20):
         values = world.values(seed)
@@ -214,7 +213,7 @@ def test_a_synthetic_world_has_one_best_order_and_the_noise_asked_for(shape: Any
 @pytest.mark.parametrize("icc", [0.0, -1.0, 1.5, math.nan])
 def test_senseless_correlations_are_refused(icc: float) -> None:
     with pytest.raises(UsageError, match="icc is"):
-        synthetic_world("mallows", icc)
+        SyntheticWorld("mallows", icc)
 
 
 class Fixed:
@@ -249,7 +248,7 @@ def test_regret_of_a_searcher_that_never_moves_is_known() -> None:
 
 
 def test_without_noise_a_full_sweep_finds_the_best_order() -> None:
-    world = synthetic_world("mallows", icc=1.0)
+    world = SyntheticWorld("mallows", icc=1.0)
     for build in (Exhaustive, RandomSweep):
         curves = regret_curves(build, world, asks=120, seeds=3)
         assert curves.recommended[:, -1] == pytest.approx(0.0)
@@ -264,7 +263,7 @@ def test_every_searcher_meets_the_same_luck() -> None:
         searchers.append(Fixed(all_orders()[4]))
         return searchers[-1]
 
-    world = synthetic_world("pairs", icc=0.3)
+    world = SyntheticWorld("pairs", icc=0.3)
     regret_curves(build, world, asks=4, seeds=2)
     regret_curves(build, world, asks=4, seeds=2)
     assert searchers[0].told == searchers[2].told
@@ -274,7 +273,7 @@ def test_every_searcher_meets_the_same_luck() -> None:
 
 
 def test_partial_budgets_are_charged_as_parts() -> None:
-    world = synthetic_world("mallows", icc=0.5)
+    world = SyntheticWorld("mallows", icc=0.5)
     asked: list[int] = []
 
     class Watched(Halving):
@@ -288,7 +287,7 @@ def test_partial_budgets_are_charged_as_parts() -> None:
 
 def test_the_seed_of_a_world_tells_a_searcher_nothing() -> None:
     """A searcher that draws from its seed as a world does starts no better than chance."""
-    world = synthetic_world("mallows", icc=0.3)
+    world = SyntheticWorld("mallows", icc=0.3)
 
     class Peeking(Fixed):
         def __init__(self, setup: SearcherSetup) -> None:
@@ -301,7 +300,7 @@ def test_the_seed_of_a_world_tells_a_searcher_nothing() -> None:
 
 def test_gp_ucb_beats_random_where_there_is_something_to_find() -> None:
     searchers = {"gp-ucb": GpUcb, "random": RandomSweep}
-    bench = run_bench(searchers, synthetic_world("mallows", icc=0.8), asks=20, seeds=25)
+    bench = run_bench(searchers, SyntheticWorld("mallows", icc=0.8), asks=20, seeds=25)
     [rival] = bench.rivals
     assert rival.comparison.difference.high < 0
     assert rival.comparison.better > rival.comparison.worse + 0.5
@@ -316,7 +315,7 @@ def test_nobody_wins_where_there_is_nothing_to_find() -> None:
 
 
 def test_the_same_bench_twice_gives_the_same_numbers() -> None:
-    world = synthetic_world("pairs", icc=0.3)
+    world = SyntheticWorld("pairs", icc=0.3)
     benches = [
         run_bench({"gp-ucb": GpUcb}, world, asks=6, seeds=4, seed=seed) for seed in (1, 1, 2)
     ]
@@ -336,7 +335,7 @@ def test_medians_and_comparisons() -> None:
 
 
 def test_a_batch_changes_nothing_for_who_learns_nothing_and_delays_who_does() -> None:
-    world = synthetic_world("mallows", icc=0.8)
+    world = SyntheticWorld("mallows", icc=0.8)
     one, four = (
         {
             "random": regret_curves(RandomSweep, world, asks=12, seeds=8, batch=batch),

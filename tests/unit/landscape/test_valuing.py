@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from wfbench.landscape.records import Replicate, collect_landscape
-from wfbench.landscape.valuing import valued_by
 from wfbench.orders import NAMED_UNITS
+from wfbench.search.landscape.records import Replicate, collect_landscape, valued_by
 
 META = dict.fromkeys(("env", "trainer", "definition", "score", "budget", "command"), "x")
 RUNS = [

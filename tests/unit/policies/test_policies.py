@@ -78,7 +78,7 @@ def test_actions_follow_the_distribution():
     np.testing.assert_allclose(np.bincount(actions, minlength=6) / 60_000, expected, atol=0.01)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.integers(0, 119), min_size=1, max_size=60), st.integers(0, 2**32))
 def test_a_row_is_the_same_bits_in_any_batch_with_any_table(picks, seed):
     policy = NetworkPolicy.initial(OBS, ACTIONS, 5)

@@ -11,12 +11,21 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console
 
-from wfbench.report.document import Report, count_outcomes
+from wfbench.report.document import (
+    Bars,
+    Check,
+    Exhibit,
+    Report,
+    Section,
+    Table,
+    columns,
+    count_outcomes,
+)
 from wfbench.report.formats.choosing import as_data
 from wfbench.report.formats.html import render_html
 from wfbench.report.formats.junit import render_junit
 from wfbench.report.formats.markdown import render_markdown
-from wfbench.report.formats.terminal import show_report
+from wfbench.report.formats.terminal import show_report, show_section
 from wfbench.report.formats.tidy_csv import render_csv
 from wfbench.report.written import written
 
@@ -77,10 +86,10 @@ def test_a_page_holds_hostile_strings_as_text_and_nothing_else(hostile: Report) 
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     links = {value for name, value in page.attributes if name in {"href", "src", "xlink:href"}}
     assert all(re.fullmatch(r"#s\d+|data:,", link) for link in links)
-    told = "".join(page.texts)
+    text = "".join(page.texts)
     for section in hostile.sections:
-        assert section.headline.says.replace("\x00", "\ufffd") in told.replace("\x00", "\ufffd")
-    assert "{{ 7 * 7 }}" in told
+        assert section.headline.says.replace("\x00", "\ufffd") in text.replace("\x00", "\ufffd")
+    assert "{{ 7 * 7 }}" in text
 
 
 def test_a_page_forbids_scripts_and_requests(hostile: Report) -> None:
@@ -113,16 +122,16 @@ def test_formats_agree_about_every_number(harmless: Report) -> None:
     markdown = render_markdown(harmless)
     for exhibit in harmless.sections[0].exhibits[:7]:
         for row in exhibit.table.rows:
-            told = [
+            texts = [
                 written(value, column)
                 for column, value in zip(exhibit.table.columns, row, strict=True)
             ]
-            assert f"| {' | '.join(told)} |" in markdown
-            assert any(cells[i : i + len(told)] == told for i in range(len(cells)))
+            assert f"| {' | '.join(texts)} |" in markdown
+            assert any(cells[i : i + len(texts)] == texts for i in range(len(cells)))
 
 
 def test_formats_agree_about_every_check(hostile: Report) -> None:
-    checks = [check for _, check in hostile.checks()]
+    checks = [check for section in hostile.sections for check in section.cases]
     counted = count_outcomes(checks)
     root = ET.fromstring(render_junit(hostile))  # noqa: S314 - our own
     assert int(root.get("tests", "")) == len(checks) == len(root.findall(".//testcase"))
@@ -130,7 +139,8 @@ def test_formats_agree_about_every_check(hostile: Report) -> None:
     assert int(root.get("skipped", "")) == counted["open"] == len(root.findall(".//skipped"))
     rows = csv.DictReader(io.StringIO(render_csv(hostile)))
     outcomes = [row["value"] for row in rows if row["column"] == "outcome"]
-    assert [check.outcome for check in checks] == outcomes
+    headlines = [(section.headline, *section.checks) for section in hostile.sections]
+    assert [check.outcome for checks in headlines for check in checks] == outcomes
     page = render_html(hostile)
     listed = page.count('<span class="badge bad">failed</span> <strong>')
     assert listed == 2 * counted["bad"]
@@ -140,13 +150,13 @@ def test_formats_agree_about_every_check(hostile: Report) -> None:
 def test_markdown_holds_no_markup_but_ours(hostile: Report, number: int) -> None:
     one = Report(hostile.title, "", "", (hostile.sections[number],))
     text = render_markdown(one)
-    prose = "\n".join(line for line in text.splitlines() if not line.startswith("`"))
+    prose = "\n".join(line for line in text.splitlines() if not line.startswith("made by `"))
     tags = set(re.findall(r"<[^>]*>", prose))
     assert tags == {"<details>", "</details>", "<summary>", "</summary>", "<sub>", "</sub>"}
     assert "@everyone" not in prose
     assert "http://" not in prose
     assert not re.search(r"(?<!\\)\]\(", prose)
-    assert len([line for line in text.splitlines() if line.startswith("#")]) == 2
+    assert len([line for line in text.splitlines() if line.startswith("#")]) == 1
     rows = [line for line in prose.splitlines() if line.startswith("| ") and "none |" in line]
     assert len(rows) == len(one.sections[0].exhibits)
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}
@@ -164,6 +174,53 @@ def test_no_spreadsheet_takes_a_string_for_a_formula(hostile: Report) -> None:
         for cell in row:
             if cell[:1] in "=+-@\t" and cell:
                 float(cell)
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+def test_names_and_numbers_stay_whole_in_a_narrow_terminal(width: int) -> None:
+    names = [f"number {place}" for place in range(12)]
+    heads = columns("order", *(f"{name} .1 ±" for name in names), "why")
+    row = ["D>E>S>H>U", *([-1234.5, -1300.0, -1200.0] * len(names)), "a long reason " * 5]
+    exhibit = Exhibit("What?", "", Table(heads, (tuple(row),)), "")
+    out = io.StringIO()
+    section = Section("One", "kind", Check("result", "open", "so"), exhibits=(exhibit,))
+    show_section(section, Console(file=out, width=width))
+    text = out.getvalue()
+    assert text.startswith("undecided One: so")
+    assert text.count("-1,234.5 (-1,300.0 to -1,200.0)") == len(names)
+    assert all(name in text for name in names)
+    assert text.count("D>E>S>H>U") >= 12 * 33 // width
+    assert text.count("reason") == 5
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_bars_take_no_room_from_text_in_a_narrow_terminal() -> None:
+    heads = columns("collector", "group", *(f"number {place}" for place in range(6)))
+    row = ("sequential", "4 environments", *map(float, range(1000, 1006)))
+    for width in range(50, 140, 5):
+        exhibit = Exhibit("", "", Table(heads, (row,)), "", Bars("collector", "number 0"))
+        out = io.StringIO()
+        section = Section("One", "kind", Check("result", "good", "so"), exhibits=(exhibit,))
+        show_section(section, Console(file=out, width=width))
+        assert "4 environments" in out.getvalue()
+        assert max(map(len, out.getvalue().splitlines())) <= width
+
+
+def test_what_could_not_be_measured_is_an_error_and_not_a_failure() -> None:
+    checks = (Check("a", "bad", "slower"), Check("b", "bad", "died", error=True))
+    section = Section("One", "check", Check("result", "bad", "so"), checks)
+    root = ET.fromstring(render_junit(Report("r", "", "", (section,))))  # noqa: S314 - our own
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("2", "1", "1")
+    assert root.find(".//error").get("message") == "died"  # type: ignore[union-attr]
+
+
+def test_columns_are_read_from_their_titles() -> None:
+    found = columns("order", "rate (1/s) .1 ±", "times first ±", "step (ms)", "p .2")
+    assert [column.title for column in found] == [
+        *("order", "rate (1/s)", "low (1/s)", "high (1/s)"),
+        *("times first", "times first, low", "times first, high", "step (ms)", "p"),
+    ]
+    assert [column.digits for column in found] == [None, 1, 1, 1, None, None, None, None, 2]
 
 
 def test_a_terminal_is_told_nothing_to_obey(hostile: Report) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from wfbench.report.run_evaluation import BOARD, board_row
-from wfbench.report.run_lines import number
-from wfbench.report.run_live import LiveView, ProcessTree, duration, sparkline
-from wfbench.report.run_summary import by_order
-from wfbench.search.evaluation import Cell
-from wfbench.search.results import WorkflowResult
+from wfbench.report.order_summary import by_order
+from wfbench.report.run_live import LiveView, ProcessTree, sparkline
+from wfbench.report.sections.evaluation import published_returns
+from wfbench.report.written import duration, fixed
+from wfbench.search.evaluation import EvaluationCell
+from wfbench.store.events import WorkflowResult
+from wfbench_cage2.plugin import wfbench_envs
 
 
 def _result(workflow: int, order: tuple[int, ...], score: float, **changed: Any) -> WorkflowResult:
@@ -28,7 +29,7 @@ def _result(workflow: int, order: tuple[int, ...], score: float, **changed: Any)
         "score_episodes": 100,
         "score_source": "last-episodes:3",
         "compliance": 0.5,
-        "beside_compliance": 0.4,
+        "secondary_compliance": 0.4,
         "fixes": 1.0,
         "counted": 1.0,
         "wasted": 0.0,
@@ -65,8 +66,8 @@ def test_an_interval_over_trainings_needs_two_and_is_wider_than_over_episodes() 
 
 
 def test_numbers_that_are_not_there_are_a_dash() -> None:
-    assert number(None) == number(math.nan) == "-"
-    assert number(-1234.567, 1) == "-1,234.6"
+    assert fixed(None) == fixed(math.nan) == "-"
+    assert fixed(-1234.567, 1) == "-1,234.6"
 
 
 def test_a_sparkline_spans_its_values() -> None:
@@ -76,9 +77,10 @@ def test_a_sparkline_spans_its_values() -> None:
     assert sparkline([0.5, 1.0], low=0.0)[-1] == "█"
 
 
-def test_durations_read_like_a_clock() -> None:
-    assert duration(59.6) == "1:00"
-    assert duration(3725) == "1:02:05"
+def test_durations_are_written_as_people_say_them() -> None:
+    assert duration(9.87) == "9.87 s"
+    assert duration(60.4) == "1 min 0 s"
+    assert duration(3725) == "1 h 2 min"
 
 
 def test_the_tree_is_looked_at_once_a_second() -> None:
@@ -94,12 +96,12 @@ def test_the_tree_is_looked_at_once_a_second() -> None:
 def test_every_moment_of_a_run_can_be_drawn() -> None:
     live = LiveView()
     panels = [live.watch("one"), live.watch("two")]
-    time = {"at": 1.0, "wall": 0.5, "update": 0.4, "env": 0.1}
+    time = {"at": 1.0, "work": 0.5, "update": 0.4, "env": 0.1}
     update = {
         "event": "update",
         "compliance": 0.4,
-        "beside_compliance": 0.3,
-        "beside": "b@1",
+        "secondary_compliance": 0.3,
+        "secondary": "b@1",
         "return": None,
         "env_steps": 50,
         "transitions": 50,
@@ -118,7 +120,9 @@ def test_every_moment_of_a_run_can_be_drawn() -> None:
         "time": time,
     }
     start = {"event": "workflow-started", "order": "A>B", "budget_steps": 100, "time": time}
-    events = [{"event": "run-started", "workflows": 2, "time": time}, start, update, end, start]
+    named = {name: name for name in ("run", "env", "collector", "trainer", "searcher", "seed")}
+    begun = {"event": "run-started", "workflows": 2, "time": time, **named}
+    events = [begun, start, update, end, start]
     for event in events:
         for panel in panels:
             panel(event)
@@ -130,12 +134,17 @@ def test_every_moment_of_a_run_can_be_drawn() -> None:
     assert panels[0].pace == 100
 
 
-def test_the_leader_board_needs_all_six_cells() -> None:
-    def cell(red: str, horizon: int) -> Cell:
-        return Cell(red, horizon, 10, -1.0, 0.1, 1.0, 1.0, 1.0, 1.0, 0.0, None)
+def test_published_results_need_all_their_cells() -> None:
+    def cell(red: str, horizon: int) -> EvaluationCell:
+        return EvaluationCell(red, horizon, 10, -1.0, 0.1, 1.0, 1.0, 1.0, 1.0, 0.0, None)
 
     cells = [cell(red, horizon) for red in ("bline", "meander") for horizon in (30, 50, 100)]
-    assert board_row(cells) == (-1.0,) * 6
-    assert board_row(cells[1:]) is None
-    assert sum(BOARD["CardiffUni (winner)"]) == pytest.approx(-54.57)
-    assert sum(BOARD["Keeping-it-RL"]) == pytest.approx(-56.9)
+    [spec] = wfbench_envs()
+    totals = {one.name: sum(one.returns.values()) for one in spec.published}
+    assert totals == pytest.approx({"CardiffUni (winner)": -54.57, "Keeping-it-RL": -56.9})
+    assert all(one.source for one in spec.published)
+    ours = published_returns(cells, spec.published)
+    assert ours is not None
+    assert list(ours.values()) == [-1.0] * 6
+    assert published_returns(cells[1:], spec.published) is None
+    assert published_returns(cells, ()) is None

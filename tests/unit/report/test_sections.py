@@ -10,7 +10,7 @@ from statistics import geometric_mean
 import pytest
 
 from wfbench.contract import UsageError
-from wfbench.plugins import PluginHost, PluginSettings, load_plugins
+from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
 from wfbench.report.document import Exhibit, Section
 from wfbench.report.sections.sources import Sources
 
@@ -41,8 +41,8 @@ def _finished(run: str = "search") -> list[dict[str, object]]:
 
 def test_orders_and_their_returns_are_those_of_the_events(search: Section) -> None:
     table = _exhibit(search, "Which orders").table
-    told = dict(zip(table.values("order"), table.numbers("return"), strict=True))
-    assert told == {event["order"]: event["score"] for event in _finished()}
+    shown = dict(zip(table.values("order"), table.numbers("score"), strict=True))
+    assert shown == {event["order"]: event["score"] for event in _finished()}
     assert search.headline.outcome == "open"
     assert len(search.checks) == 1 + len(_finished())
 
@@ -50,12 +50,12 @@ def test_orders_and_their_returns_are_those_of_the_events(search: Section) -> No
 def test_every_order_has_a_belief_and_trained_ones_their_score(search: Section) -> None:
     table = _exhibit(search, "What does the searcher believe").table
     assert len(table.rows) == 120
-    means = table.numbers("believed return")
+    means = table.numbers("believed score")
     assert means == sorted(means, reverse=True)  # type: ignore[type-var]
-    measured = {row[1]: row[5] for row in table.rows if row[5] is not None}
+    measured = {row[0]: row[4] for row in table.rows if row[4] is not None}
     assert measured == {event["order"]: event["score"] for event in _finished()}
     for row in table.rows:
-        assert row[3] < row[2] < row[4]  # type: ignore[operator]
+        assert row[2] < row[1] < row[3]  # type: ignore[operator]
 
 
 def test_a_searcher_that_is_not_installed_is_named_and_the_rest_is_shown(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_heat_map_counts_every_training_once_per_unit(search: Section) -> No
     assert sum(count or 0 for count in trainings) == 5 * len(_finished())
     weighted = [
         mean * count
-        for mean, count in zip(table.numbers("mean return"), trainings, strict=True)
+        for mean, count in zip(table.numbers("mean score"), trainings, strict=True)
         if mean is not None and count is not None
     ]
     scores = [float(event["score"]) for event in _finished()]  # type: ignore[arg-type]
@@ -88,7 +88,7 @@ def test_phases_are_all_of_the_time(search: Section) -> None:
 
 
 def test_best_so_far_never_falls_while_no_order_is_compliant(search: Section) -> None:
-    best = _exhibit(search, "How did each workflow").table.numbers("best return")
+    best = _exhibit(search, "How did each workflow").table.numbers("best score")
     known = [value for value in best if value is not None]
     assert known == sorted(known)
 
@@ -103,12 +103,21 @@ def test_the_command_that_made_a_run_is_told(search: Section) -> None:
 
 def test_evaluations_that_were_kept_come_with_their_run(host: PluginHost) -> None:
     _, cross, cells = Sources(DATA, host).report(["search"]).sections
-    matrix, by_distance = cross.exhibits
+    matrix, given, by_distance = cross.exhibits
+    assert len(given.table.rows) == len(_finished())
     orders = {event["order"] for event in _finished()}
     assert set(matrix.table.values("order given")) == orders
     assert len(matrix.table.rows) == len(orders) ** 2
     assert sum(by_distance.table.numbers("pairs of orders")) == 120 * len(orders)  # type: ignore[arg-type]
     assert cells.exhibits[0].command.startswith("wfbench evaluate search")
+    assert any("units (U user, E enterprise," in note for note in cells.notes)
+    assert any(note.startswith("Return on fresh seeds:") for note in cells.notes)
+
+
+def test_a_run_says_what_its_score_is_and_what_letters_mean(search: Section) -> None:
+    assert any("mean return of the last 3 training episodes" in note for note in search.notes)
+    assert any("units (U user, E enterprise," in note for note in search.notes)
+    assert ("score", "last-episodes:3") in [(fact.name, fact.value) for fact in search.facts]
 
 
 def test_throughput_is_that_of_the_samples(host: PluginHost) -> None:

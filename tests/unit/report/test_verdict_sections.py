@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from wfbench.bench.checking import CellVerdict
-from wfbench.bench.checking import Check as Gate
-from wfbench.bench.comparison import Cell, Comparison, Criteria
-from wfbench.bench.gate import Judgement, Threshold
-from wfbench.bench.statistics import Estimate
-from wfbench.bench.verdicts import Verdict
+from wfbench.benchmarks.compare.model import Cell, Comparison, Criteria, Learned
+from wfbench.benchmarks.gate.judging import Judgement, Threshold
+from wfbench.benchmarks.gate.speed_check import CellVerdict
+from wfbench.benchmarks.gate.speed_check import SpeedCheck as Gate
+from wfbench.benchmarks.reproduce.model import ClaimResult, Reproduction
+from wfbench.benchmarks.statistics.intervals import Estimate
+from wfbench.benchmarks.statistics.learning import NonInferiority, TimeToThreshold
+from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import Finding, FindingTable
-from wfbench.report.check import check_data
-from wfbench.report.compare import comparison_data
 from wfbench.report.document import Section
 from wfbench.report.formats.html import render_html
+from wfbench.report.sections.check import check_data, check_section
+from wfbench.report.sections.comparison import comparison_data, learning_check_data
 from wfbench.report.sections.sources import Sources
-from wfbench.reproduce.model import ClaimResult, Reproduction
+from wfbench.report.written import written_table
 from wfbench.store.event_log import plain
 from wfbench.store.files import write_json
 
@@ -59,7 +62,11 @@ def test_a_check_fails_where_the_gate_does(tmp_path: Path) -> None:
         ("dead, 8 envs", "bad"),
     ]
     assert section.headline.outcome == "bad"
-    assert section.headline.says == "2 of 4 cells got slower or failed, 1 cannot be decided"
+    assert section.headline.says == "FAILED: dead could not be measured soundly"
+    assert [check.error for check in section.checks] == [False, False, False, True]
+    assert section == check_section(gate, ["made elsewhere"]), "a file says what the check said"
+    strict = check_section(gate, strict=True)
+    assert [check.outcome for check in strict.checks] == ["bad", "good", "bad", "bad"]
     assert section.exhibits[0].table.numbers("change") == [0.7, 1.0, 0.95, None]
     assert section.notes == ("made elsewhere",)
 
@@ -74,23 +81,71 @@ def test_a_comparison_keeps_ratios_and_differences_apart(tmp_path: Path) -> None
     comparison = Comparison("search", ("old",), ("new",), "equal steps", cells, Criteria())
     section = _section(tmp_path, "compare/1", comparison_data(comparison))
     assert [exhibit.table.numbers("effect") for exhibit in section.exhibits] == [[1.5], [-3.0]]
-    assert [check.outcome for check in section.checks] == ["good", "bad"]
+    assert [check.outcome for check in section.checks] == ["bad", "good"], "the worst is first"
     assert section.exhibits[0].command == "wfbench compare old new"
 
 
+REACHED = TimeToThreshold(2000.0, 1500.0, None, 5, 1)
+NEVER = TimeToThreshold(None, None, None, 0, 6)
+LEARNED = Learned(
+    name="ppo -> other",
+    metric="return",
+    steps=3000,
+    tasks=2,
+    old=Estimate(-20.0, -22.0, -18.0),
+    new=Estimate(-15.0),
+    improvement=Estimate(0.9, 0.7, 1.0),
+    old_steps=NEVER,
+    new_steps=REACHED,
+    old_seconds=NEVER,
+    new_seconds=REACHED,
+    same_machine=False,
+    margin=1.0,
+)
+
+
 @pytest.mark.parametrize(
-    ("verdict", "outcome"), [("ok", "good"), ("regressed", "bad"), ("inconclusive", "open")]
+    ("answer", "outcome", "said"),
+    [
+        (NonInferiority.NON_INFERIOR, "good", "no regression"),
+        (NonInferiority.INFERIOR, "bad", "REGRESSED: return of ppo -> other learned worse"),
+        (NonInferiority.UNDECIDED, "open", "no regression found; inconclusive: return of ppo"),
+    ],
 )
 def test_a_check_of_learning_ends_as_the_gate_says(
-    verdict: str, outcome: str, tmp_path: Path
+    answer: NonInferiority, outcome: str, said: str, tmp_path: Path
 ) -> None:
     cell = Cell("ppo", "return", "difference", (5, 5), effect=Estimate(-3.0, -4.0, -2.0))
-    comparison = Comparison("search", ("old",), ("new",), "equal steps", (cell,), Criteria())
-    values = {"verdict": verdict, "headline": "as it is", "baseline": "main", "of": "learning"}
-    section = _section(tmp_path, "verdict/1", values | {"comparison": comparison_data(comparison)})
-    assert (section.headline.outcome, section.headline.says) == (outcome, "as it is")
+    learned = (replace(LEARNED, non_inferiority=answer),)
+    comparison = Comparison(
+        "search", ("old",), ("new",), "equal steps", (cell,), Criteria(), learned=learned
+    )
+    section = _section(tmp_path, "verdict/1", learning_check_data("main", comparison, 0))
+    assert section.headline.outcome == outcome
+    assert section.headline.says.startswith(said)
     assert section.title == "Check against main"
-    assert section.exhibits[0].table.numbers("effect") == [-3.0]
+    assert section.exhibits[1].table.numbers("effect") == [-3.0]
+    [check] = section.checks
+    assert check.outcome == outcome
+
+
+def test_what_was_learned_is_shown_with_intervals_and_censoring(tmp_path: Path) -> None:
+    both = (LEARNED, replace(LEARNED, metric="compliance"))
+    comparison = Comparison("search", ("a",), ("b",), "equal", (), Criteria(), learned=both)
+    section = _section(tmp_path, "compare/1", comparison_data(comparison))
+    [exhibit] = section.exhibits
+    returns, compliance = written_table(exhibit).rows
+    texts = [cell.text for cell in returns]
+    assert texts[:4] == [
+        "return of ppo -> other",
+        "0.90 (0.70 to 1.00)",
+        "-20.0 (-22.0 to -18.0)",
+        "-15.0",
+    ]
+    assert "no median (0 of 6 reached it)" in texts
+    assert "median 2,000 (1,500 to unknown; 5 of 6 reached it)" in texts
+    assert [cell.text for cell in compliance][-4:] == ["-"] * 4, "times are shown once"
+    assert any("of different machines and not comparable" in note for note in section.notes)
 
 
 @pytest.mark.parametrize(

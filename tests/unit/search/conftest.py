@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from wfbench.config import RunConfig
-from wfbench.plugins import PluginHost, PluginSettings, load_plugins
-from wfbench.search.dispatch import run_searches
+from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
+from wfbench.search.engine import run_searches
 from wfbench.search.job import SearchJob
-from wfbench.search.loop import Search
 from wfbench.search.planning import stored_config
-from wfbench.selection import select
+from wfbench.search.search import Search
+from wfbench.settings.config import RunConfig
+from wfbench.settings.selection import select
 from wfbench.store.run import RunStore
 
 _LAB = '''
@@ -138,10 +138,14 @@ Make = Callable[..., SearchJob]
 
 
 class ExecutedSearch(Search):
-    """A search that can run on an executor by itself."""
+    """A search that can run by itself."""
+
+    def run(self) -> None:
+        """Run to the end in this process."""
+        run_searches([self])
 
     def run_on(self, executor: Any) -> None:
-        """To its end."""
+        """Run to the end on an executor."""
         with closing(executor):
             run_searches([self], executor)
 

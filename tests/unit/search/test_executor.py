@@ -16,9 +16,10 @@ import pytest
 
 from wfbench.contract import Call, CollectError, ExecutorError, News, PluginError, UsageError
 from wfbench.orders import kendall
-from wfbench.search.dispatch import RETRIES, run_searches
+from wfbench.search.engine import RETRIES, run_searches
+from wfbench.search.launching import started
 from wfbench.search.planning import plan_jobs
-from wfbench.selection import select
+from wfbench.settings.selection import select
 from wfbench_executors.local import LocalExecutor
 from wfbench_executors.processes import ProcessesExecutor
 
@@ -106,7 +107,7 @@ def test_worker_processes_give_the_same_events_as_this_process(
     other.run_on(ProcessesExecutor(workers=2))
     assert _told(other) == told
     assert _files(other) == files
-    assert other.env_steps == one.env_steps
+    assert other.recorded().env_steps == one.recorded().env_steps
 
 
 @pytest.mark.parametrize("stop", [1, 2, 3, 4])
@@ -148,9 +149,9 @@ def test_what_is_trained_together_does_not_overshoot_together(
     job = _batched(make_job, total_episodes=total, score=score, workflows=50)
     search = begin(job)
     search.run_on(Shuffled(3))
-    assert search.env_steps <= total * 10
+    assert search.recorded().env_steps <= total * 10
     assert _told(search)[-1]["reason"] == "total-episodes"
-    assert total * 10 - search.env_steps < 4 * 10 + 8 * 10
+    assert total * 10 - search.recorded().env_steps < 4 * 10 + 8 * 10
 
 
 def test_wall_time_is_kept_by_worker_processes(make_job: Make, begin: Begin) -> None:
@@ -160,10 +161,11 @@ def test_wall_time_is_kept_by_worker_processes(make_job: Make, begin: Begin) -> 
     )
     search = begin(job)
     search.run_on(ProcessesExecutor(workers=2))
-    assert search.elapsed <= 8.0
+    # A machine that stalls may stretch the last rollout; all 1000 workflows would take minutes.
+    assert search.recorded().elapsed <= 8.0 + 8.0
     assert _told(search)[-1]["reason"] == "wall-time"
     assert search.finished
-    assert search.seconds["wall"] > 0
+    assert search.recorded().work_seconds > 0
 
 
 def test_a_worker_that_says_nothing_is_replaced(make_job: Make, begin: Begin) -> None:
@@ -171,7 +173,7 @@ def test_a_worker_that_says_nothing_is_replaced(make_job: Make, begin: Begin) ->
     search = begin(_batched(make_job, workflows=2), "r", seen.append)
     search.run_on(Shuffled(1, losses=1, silent=True))
     assert len(search.finished) == 2
-    assert any("nothing was heard" in e.get("cause", "") for e in seen)
+    assert any("no news from it" in e.get("cause", "") for e in seen)
 
 
 def test_what_is_lost_again_and_again_is_an_error_and_the_run_can_go_on(
@@ -179,7 +181,9 @@ def test_what_is_lost_again_and_again_is_an_error_and_the_run_can_go_on(
 ) -> None:
     job = _batched(make_job)
     search = begin(job, "r")
-    with pytest.raises(ExecutorError, match=f"was lost {RETRIES + 1} times, at last: its worker"):
+    with pytest.raises(
+        ExecutorError, match=f"was lost {RETRIES + 1} times, the last time: its worker"
+    ):
         search.run_on(Shuffled(1, losses=RETRIES + 1))
     assert _told(search)[-1]["event"] == "workflow-failed"
     search.store.close()
@@ -222,19 +226,23 @@ def test_searches_run_beside_each_other(make_job: Make, begin: Begin) -> None:
     assert all(search.ended for search in searches)
 
 
-def test_searches_share_out_the_width_of_the_executor(host: Any, make_job: Make) -> None:
+def test_searches_share_out_the_width_of_the_executor(
+    host: Any, make_job: Make, tmp_path: Path
+) -> None:
     job = make_job(searcher="gp-ucb", seeds=3)
     chosen = {
         kind: (getattr(job, kind),) for kind in ("env", "collector", "trainer", "searcher")
     } | select(host, {"executor": ["processes:8"]})
-    jobs = plan_jobs(job.config, chosen, 8)
+    jobs = plan_jobs(job.config, chosen)
     assert [one.config.seed for one in jobs] == [0, 1, 2]
-    assert {one.batch for one in jobs} == {3}
+    with started(jobs, tmp_path, "r", lambda _job, _store: (), smoke=True, width=8) as searches:
+        assert {search.job.batch for search in searches} == {3}
+        assert {search.store.config.settings["batch"] for search in searches} == {3}
     one_at_a_time = chosen | {"searcher": (make_job().searcher,)}
-    assert {one.batch for one in plan_jobs(job.config, one_at_a_time, 8)} == {1}
+    assert {one.batch for one in plan_jobs(job.config, one_at_a_time)} == {1}
     asked = make_job(batch=2).config
     with pytest.raises(UsageError, match="asks for one order at a time"):
-        plan_jobs(asked, one_at_a_time, 8)
+        plan_jobs(asked, one_at_a_time)
 
 
 class TestProcesses:
@@ -251,10 +259,10 @@ class TestProcesses:
         with closing(ProcessesExecutor(workers=1)) as executor:
             executor.submit(1, Call("itertools:count", 0))
             assert executor.wait(60)[0].value == 0
-            os.kill(executor._busy[1]._process.pid, signal.SIGKILL)
+            os.kill(executor._busy[1].process.pid, signal.SIGKILL)
             while (news := executor.wait(60)[-1]).kind == "value":
                 pass
-            assert news == News(1, "lost", "its worker process was ended by SIGKILL")
+            assert news == News(1, "lost", "its worker process was killed by SIGKILL")
 
     def test_a_call_that_is_cancelled_is_not_heard_of_again(self) -> None:
         with closing(ProcessesExecutor(workers=1)) as executor:

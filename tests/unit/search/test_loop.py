@@ -3,22 +3,24 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wfbench.compliance import find_definition
 from wfbench.contract import CollectError, PluginError, UsageError
-from wfbench.search.dispatch import run_searches
-from wfbench.search.loop import Search
+from wfbench.orders.compliance import find_definition
+from wfbench.search.engine import run_searches
+from wfbench.search.search import Search
+from wfbench.store.events import UpdateFinished
 from wfbench.store.policy_file import read_policy
 from wfbench_executors.local import LocalExecutor
 
 DEFINITION = find_definition("effective").id
 Make = Callable[..., Any]
-Begin = Callable[..., Search]
+Begin = Callable[..., Any]
 
 
 def _events(search: Search, kind: str | None = None) -> list[dict[str, Any]]:
@@ -50,8 +52,10 @@ def test_the_ledger_counts_every_step_of_training_and_evaluation(
     evaluated = sum(event["evaluation_steps"] for event in ends)
     assert trained == 3 * 4 * 6 * 10
     assert evaluated == 3 * 2 * 4 * 10
-    assert _events(search)[-1]["ledger"] == search.env_steps == trained + evaluated
-    ledgers = [event["ledger"] for event in _events(search)]
+    assert (
+        _events(search)[-1]["env_steps_spent"] == search.recorded().env_steps == trained + evaluated
+    )
+    ledgers = [event["env_steps_spent"] for event in _events(search)]
     assert ledgers == sorted(ledgers)
     assert all(event["score_episodes"] == 7 for event in ends)
 
@@ -61,12 +65,14 @@ def test_phases_of_all_events_sum_to_their_wall_time(make_job: Make, begin: Begi
     search.run()
     for event in _events(search):
         parts = {
-            name: s for name, s in event["time"].items() if name not in {"at", "elapsed", "wall"}
+            name: s
+            for name, s in event["time"].items()
+            if name not in {"at", "elapsed", "training", "work"}
         }
-        assert sum(parts.values()) == pytest.approx(event["time"]["wall"], abs=2e-6)
+        assert sum(parts.values()) == pytest.approx(event["time"]["work"], abs=2e-6)
         assert min(parts.values()) >= -1e-6, parts
-    told = sum(event["time"]["wall"] for event in _events(search))
-    assert search.seconds["wall"] == pytest.approx(told)
+    told = sum(event["time"]["work"] for event in _events(search))
+    assert search.recorded().work_seconds == pytest.approx(told)
 
 
 def test_the_last_rollout_is_judged_before_any_further_update(make_job: Make, begin: Begin) -> None:
@@ -161,17 +167,19 @@ def test_total_episodes_are_never_overshot(make_job: Make, begin: Begin) -> None
         job = make_job(total_episodes=total, score=score, workflows=50)
         search = begin(job, f"r{total}")
         search.run()
-        assert search.env_steps <= total * 10
+        assert search.recorded().env_steps <= total * 10
         assert _events(search)[-1]["reason"] == "total-episodes"
-        assert total * 10 - search.env_steps < 4 * 10 + 8 * 10
+        assert total * 10 - search.recorded().env_steps < 4 * 10 + 8 * 10
 
 
-def test_wall_time_ends_a_run_between_rollouts(make_job: Make, begin: Begin) -> None:
-    env = "synthetic:step=0.002,busy=false,obs_size=6,num_actions=5,episode_length=10"
-    job = make_job(env=env, collector="sequential", max_seconds=1.5, workflows=1000)
-    search = begin(job)
+def test_wall_time_ends_a_run_between_rollouts(
+    make_job: Make, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = count(100.0, 0.004)
+    monkeypatch.setattr("wfbench.search.phases.perf_counter", lambda: next(ticks))
+    search = begin(make_job(collector="sequential", max_seconds=1.5, workflows=1000))
     search.run()
-    assert 0.2 < search.seconds["wall"] <= 1.5
+    assert 0.5 < search.recorded().elapsed <= 1.5
     assert _events(search)[-1]["reason"] == "wall-time"
     assert search.finished
 
@@ -282,12 +290,29 @@ def test_a_resumed_run_knows_what_was_found_and_spent(make_job: Make, begin: Beg
     second = begin(job)
     second.begin()
     assert [r.order for r in second.finished] == [r.order for r in first.finished]
-    assert second.env_steps == first.env_steps
+    assert second.recorded().env_steps == first.recorded().env_steps
     assert len(second.searcher.told) == 1  # type: ignore[attr-defined]
     second.store.close()
     third = begin(job)
     third.run()
     assert len(third.finished) == 3
+
+
+def test_a_resumed_run_warns_like_one_that_was_left_alone(make_job: Make, begin: Begin) -> None:
+    """Rollouts that end no episode have no compliance; a resume must not forget them."""
+    job = make_job(no_fix=1.0, trainer="lab:collapse=true", update_every=5)
+    whole = begin(job, "whole")
+    whole.run()
+    assert any(math.isnan(u.compliance) for u in whole.recorded().events(UpdateFinished))
+    first = begin(job, "cut", _stop_after(2))
+    with pytest.raises(KeyboardInterrupt):
+        first.run()
+    first.store.close()
+    second = begin(job, "cut")
+    second.run()
+    kinds = [[event["event"] for event in _events(search)] for search in (whole, second)]
+    assert kinds[0] == kinds[1]
+    assert "warning" not in kinds[0]
 
 
 def _stop_after(workflows: int) -> Callable[[Any], None]:

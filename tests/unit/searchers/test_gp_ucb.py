@@ -54,7 +54,7 @@ def test_beliefs_equal_the_textbook_formula_run_by_run() -> None:
     cross = every[:, RUNS]
     mean = cross @ np.linalg.solve(covariance, SCORES)
     variance = np.diag(every - cross @ np.linalg.solve(covariance, cross.T))
-    belief = gp.believe(MODEL, told(RUNS, SCORES), SIGNS)
+    belief = gp.posterior(MODEL, told(RUNS, SCORES), SIGNS)
     assert belief.mean == pytest.approx(mean)
     assert belief.sd == pytest.approx(np.sqrt(variance))
 
@@ -76,7 +76,7 @@ def test_evidence_equals_the_density_of_the_runs() -> None:
 
 def test_before_anything_is_told_all_orders_are_alike() -> None:
     empty = gp.Data(SIGNS[:0], np.zeros(0), np.zeros(0), 0.0)
-    belief = gp.believe(MODEL, empty, SIGNS)
+    belief = gp.posterior(MODEL, empty, SIGNS)
     assert not belief.mean.any()
     assert belief.sd == pytest.approx(np.full(120, belief.sd[0]))
 

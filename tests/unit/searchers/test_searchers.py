@@ -14,7 +14,6 @@ from wfbench.orders import NAMED, all_orders, order_index
 from wfbench.testing import check_searcher
 from wfbench_searchers.gp_ucb import GpUcb
 from wfbench_searchers.halving import Halving
-from wfbench_searchers.history import History
 from wfbench_searchers.options import GpUcbOptions, HalvingOptions
 from wfbench_searchers.plugin import wfbench_searchers
 from wfbench_searchers.sweeps import Exhaustive, Given, RandomSweep
@@ -189,24 +188,24 @@ def test_senseless_options_are_refused(options: type[Any], given: dict[str, Any]
 
 
 def test_an_order_that_was_not_followed_counts_no_more_than_the_worst_that_was():
-    history = History(5)
+    searcher = build("exhaustive")
     told = [(3, -20.0, True), (7, -10.0, False), (9, -50.0, False), (11, -30.0, True)]
     for index, score, compliant in told:
         outcome = Outcome(score, 1.0, compliant=compliant, env_steps=1)
-        history.tell(all_orders(5)[index], outcome)
-    assert history.filled().tolist() == [-20.0, -30.0, -50.0, -30.0]
-    assert history.recommend() == 3
-    again = History(5)
-    again.load(json.loads(json.dumps(history.state())))
-    assert again.filled().tolist() == history.filled().tolist()
+        searcher.tell(all_orders(5)[index], outcome)
+    assert searcher.effective_scores().tolist() == [-20.0, -30.0, -50.0, -30.0]
+    assert searcher.recommend() == all_orders(5)[3]
+    again = build("exhaustive")
+    again.load(json.loads(json.dumps(searcher.state())))
+    assert again.effective_scores().tolist() == searcher.effective_scores().tolist()
 
 
 def test_before_any_order_was_followed_scores_count_as_they_are():
-    history = History(5)
+    searcher = build("exhaustive")
     for index, score in ((3, -20.0), (7, -10.0)):
         outcome = Outcome(score, 0.5, compliant=False, env_steps=1)
-        history.tell(all_orders(5)[index], outcome)
-    assert history.filled().tolist() == [-20.0, -10.0]
+        searcher.tell(all_orders(5)[index], outcome)
+    assert searcher.effective_scores().tolist() == [-20.0, -10.0]
 
 
 def test_gp_ucb_turns_away_from_orders_that_cannot_be_followed():

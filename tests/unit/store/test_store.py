@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -15,8 +16,21 @@ import pytest
 
 from wfbench.contract import UsageError
 from wfbench.policies import NetworkPolicy
-from wfbench.store.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from wfbench.store.event_log import SCHEMA, EventLog, keep_until, read_events
+from wfbench.store.config import StoredConfig
+from wfbench.store.event_log import EventLog, plain, read_lines
+from wfbench.store.events import (
+    PHASES,
+    SCHEMA,
+    EventTime,
+    LogEntry,
+    RunEvent,
+    RunStarted,
+    RunWarning,
+    UpdateFinished,
+    WorkflowFinished,
+    WorkflowStarted,
+    encode,
+)
 from wfbench.store.files import (
     StorageError,
     read_arrays,
@@ -27,9 +41,17 @@ from wfbench.store.files import (
 )
 from wfbench.store.lock import RunLock
 from wfbench.store.places import checked_name, find_run, new_name
-from wfbench.store.policy_file import PolicyLabel, StoredPolicy, read_policy, write_policy
-from wfbench.store.run import RunStore
-from wfbench.store.table import Table
+from wfbench.store.policy_file import (
+    Checkpoint,
+    PolicyLabel,
+    StoredPolicy,
+    read_checkpoint,
+    read_policy,
+    write_checkpoint,
+    write_policy,
+)
+from wfbench.store.run import RunStore, read_log
+from wfbench.store.table import CsvTable
 
 HEAD = {"event": "run-started", "schema": SCHEMA}
 
@@ -130,7 +152,7 @@ class TestEventLog:
     def test_numbers_that_are_not_finite_become_null(self, tmp_path: Path) -> None:
         path = tmp_path / "e"
         self._written(path, HEAD, {"event": "x", "v": math.nan, "w": [math.inf, 1.5]})
-        assert read_events(path)[1] == {"event": "x", "v": None, "w": [None, 1.5]}
+        assert read_lines(path)[1] == {"event": "x", "v": None, "w": [None, 1.5]}
         assert "NaN" not in path.read_text()
 
     def test_only_the_last_line_may_be_torn(self, tmp_path: Path) -> None:
@@ -139,39 +161,26 @@ class TestEventLog:
         whole = path.read_bytes()
         for cut in range(len(whole) - len(b'{"event":"b"}\n') + 1, len(whole)):
             path.write_bytes(whole[:cut])
-            assert [e["event"] for e in read_events(path)] == ["run-started", "a"]
+            assert [e["event"] for e in read_lines(path)] == ["run-started", "a"]
         lines = whole.splitlines(keepends=True)
         path.write_bytes(lines[0] + b"{torn\n" + lines[2])
         with pytest.raises(UsageError, match="line 2 is not JSON"):
-            read_events(path)
+            read_lines(path)
 
-    def test_what_follows_the_last_finished_workflow_is_cut_off(self, tmp_path: Path) -> None:
-        path = tmp_path / "e"
-        self._written(path, HEAD, {"event": "done"}, {"event": "done"}, {"event": "half"})
-        size = path.stat().st_size
-        assert len(keep_until(path, "done")) == 3
-        assert path.stat().st_size < size
-        self._written(path, {"event": "more"})
-        assert [e["event"] for e in read_events(path)] == ["run-started", "done", "done", "more"]
-
-    def test_without_a_finished_workflow_only_the_start_stays(self, tmp_path: Path) -> None:
-        path = tmp_path / "e"
-        self._written(path, HEAD, {"event": "half"})
-        assert keep_until(path, "done") == [HEAD]
-
-    def test_a_run_killed_before_its_first_event_has_none(self, tmp_path: Path) -> None:
-        assert keep_until(tmp_path / "none", "done") == []
-        (tmp_path / "empty").touch()
-        assert keep_until(tmp_path / "empty", "done") == []
+    def test_a_log_that_is_not_there_or_empty_has_no_events(self, tmp_path: Path) -> None:
+        assert read_log(tmp_path) == []
+        (tmp_path / "events.jsonl").touch()
+        assert read_log(tmp_path) == []
 
     def test_another_schema_is_refused(self, tmp_path: Path) -> None:
-        self._written(tmp_path / "e", {"event": "run-started", "schema": "wfbench/events/99"})
+        head = {"event": "run-started", "schema": "wfbench/events/99"}
+        self._written(tmp_path / "events.jsonl", head)
         with pytest.raises(UsageError, match="events/99"):
-            read_events(tmp_path / "e")
+            read_log(tmp_path)
 
 
 def test_a_table_has_its_schema_in_every_row_and_leaves_out_what_is_missing(tmp_path: Path) -> None:
-    table = Table(tmp_path / "t.csv", "rows/1", ("a", "b", "c"))
+    table = CsvTable(tmp_path / "t.csv", "rows/1", ("a", "b", "c"))
     table.rewrite([{"a": 1, "b": math.nan}])
     table.append({"a": 2.5, "b": "x,y", "c": {"k": 1.0, "l": 2}, "ignored": 1})
     table.close()
@@ -247,7 +256,7 @@ class TestPolicyFile:
     def test_a_label_with_something_missing_is_refused(self, tmp_path: Path) -> None:
         meta = {"schema": "wfbench/policy/1", "restore": "x:y", "version": 1, "order": [0]}
         write_arrays(tmp_path / "p.npz", {}, meta)
-        with pytest.raises(UsageError, match="does not say what the policy is for"):
+        with pytest.raises(UsageError, match="has no 'units'"):
             read_policy(tmp_path / "p.npz")
 
 
@@ -267,13 +276,73 @@ def test_a_checkpoint_comes_back_as_it_was(tmp_path: Path) -> None:
     }
 
 
-def _event(kind: str, **values: Any) -> dict[str, Any]:
-    return {"event": kind, **values, "ledger": 0, "time": {"at": 1.0, "wall": 0.5}}
+UNITS = ("ab", "cd")
+STARTED = RunStarted("r", 1, "e", "c", "t", "s", "d@1", "b@1", UNITS, 3, 10)
+
+
+def _begun(workflow: int) -> WorkflowStarted:
+    return WorkflowStarted(workflow, (0, 1), "d@1", 7, workflow, 1, None, None, 40, 2, 10)
+
+
+def _update(workflow: int, number: int = 1, **stats: float) -> UpdateFinished:
+    numbers = (math.nan, 0.5, 0.25, 0.5, 3.0, 2.0, 1.0)
+    return UpdateFinished(
+        workflow, number, (0, 1), "d@1", "b@1", 0, 20, 20, 0, *numbers, marks=("m",), stats=stats
+    )
+
+
+def _done(workflow: int) -> WorkflowFinished:
+    return WorkflowFinished(
+        workflow=workflow,
+        order=(0, 1),
+        seed=7,
+        inherited_from=None,
+        status="budget",
+        reason="episodes",
+        score=-3.0,
+        score_sd=math.nan,
+        score_episodes=1,
+        score_source="evaluate:1",
+        compliance=0.5,
+        secondary_compliance=0.25,
+        fixes=3.0,
+        counted=2.0,
+        wasted=1.0,
+        compliant=False,
+        steps_to_compliance=None,
+        updates=1,
+        env_steps=20,
+        evaluation_steps=0,
+        episodes=2,
+        definition="d@1",
+        secondary="b@1",
+        best=True,
+    )
+
+
+def _entry(event: RunEvent, seconds: float = 0.5, training: float | None = None) -> LogEntry:
+    work = {**dict.fromkeys(PHASES, 0.0), "update": seconds}
+    return LogEntry(event, 40, EventTime(1.0, 2.0, work, training))
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
 
 
 class TestRunStore:
     def _create(self, path: Path) -> RunStore:
-        return RunStore.create(path, {"run": path.name, "settings": {}})
+        config = StoredConfig(path.name, "now", False, {}, {}, UNITS, 10, "d@1", "b@1")  # noqa: FBT003
+        return RunStore.create(path, config)
+
+    def _record(self, path: Path, *events: RunEvent) -> Path:
+        store = self._create(path)
+        for event in events:
+            store.record(
+                _entry(event, training=9.0 if isinstance(event, WorkflowFinished) else None)
+            )
+        store.close()
+        return path
 
     def test_a_name_that_is_taken_is_refused(self, tmp_path: Path) -> None:
         self._create(tmp_path / "r").close()
@@ -281,38 +350,68 @@ class TestRunStore:
             self._create(tmp_path / "r")
 
     def test_it_writes_config_machine_events_and_tables(self, tmp_path: Path) -> None:
-        store = self._create(tmp_path / "r")
-        store.record(_event("run-started", schema=SCHEMA))
-        store.record(_event("update", workflow=0, update=1, order="A>B"))
-        store.record(_event("workflow-finished", workflow=0, order="A>B", score=-3.0))
-        store.close()
-        machine = read_json(tmp_path / "r" / "machine.json", "machine/1")
+        run = self._record(tmp_path / "r", STARTED, _begun(0), _update(0), _done(0))
+        machine = read_json(run / "machine.json", "machine/1")
         assert machine["cores"] >= 1
         assert machine["packages"]["numpy"]
-        rows = (tmp_path / "r" / "workflows.csv").read_text().splitlines()
-        assert rows[1].startswith("wfbench/workflows/1,0,A>B,")
-        assert len((tmp_path / "r" / "updates.csv").read_text().splitlines()) == 2
+        [row] = _rows(run / "workflows.csv")
+        assert (row["schema"], row["workflow"], row["order"]) == ("wfbench/workflows/2", "0", "A>C")
+        assert len(_rows(run / "updates.csv")) == 1
+
+    def test_every_event_is_read_back_as_it_was_written(self, tmp_path: Path) -> None:
+        events = [STARTED, _begun(0), _update(0, loss=1.5), RunWarning("look"), _done(0)]
+        run = self._record(tmp_path / "r", *events)
+        found = read_log(run)
+        # NaN is not equal to itself, so what is written is compared.
+        assert [json.dumps(plain(encode(one, UNITS))) for one in found] == [
+            json.dumps(line) for line in read_lines(run / "events.jsonl")
+        ]
+        assert found[0].event == STARTED
+        assert found[1].event == _begun(0)
+
+    def test_a_workflow_has_the_elapsed_time_of_its_training_and_all_of_its_work(
+        self, tmp_path: Path
+    ) -> None:
+        events = [STARTED, _begun(0), _update(0), _done(0), _begun(1), _update(1), _done(1)]
+        rows = _rows(self._record(tmp_path / "r", *events) / "workflows.csv")
+        assert [row["wall_seconds"] for row in rows] == ["9", "9"]
+        assert [row["work_seconds"] for row in rows] == ["1.5", "1.5"]
+        assert [row["update_seconds"] for row in rows] == ["1.5", "1.5"]
+
+    def test_every_statistic_is_a_column_whenever_it_turns_up(self, tmp_path: Path) -> None:
+        events = [STARTED, _begun(0), _update(0), _update(0, 2, loss=1.5), _update(0, 3, kl=2.0)]
+        rows = _rows(self._record(tmp_path / "r", *events) / "updates.csv")
+        assert [(row["stat_loss"], row["stat_kl"]) for row in rows] == [
+            ("", ""),
+            ("1.5", ""),
+            ("", "2"),
+        ]
 
     def test_resuming_makes_the_tables_agree_with_the_events(self, tmp_path: Path) -> None:
-        store = self._create(tmp_path / "r")
-        store.record(_event("run-started", schema=SCHEMA))
-        store.record(_event("update", workflow=0, update=1))
-        store.record(_event("workflow-finished", workflow=0))
-        store.record(_event("update", workflow=1, update=1))
-        store.close()
-        (tmp_path / "r" / "checkpoints" / ".001.npz.77.tmp").write_bytes(b"half")
-        again = RunStore.resume(tmp_path / "r")
-        assert [e["event"] for e in again.events] == ["run-started", "update", "workflow-finished"]
+        events = [STARTED, _begun(0), _update(0, loss=1.0), _done(0), _begun(1), _update(1, kl=1.0)]
+        run = self._record(tmp_path / "r", *events)
+        (run / "checkpoints" / ".001.npz.77.tmp").write_bytes(b"half")
+        again = RunStore.resume(run)
+        kinds = [type(entry.event) for entry in again.entries]
+        assert kinds == [RunStarted, WorkflowStarted, UpdateFinished, WorkflowFinished]
         assert not again.finished
-        assert not list((tmp_path / "r" / "checkpoints").iterdir())
+        assert not list((run / "checkpoints").iterdir())
         again.close()
-        assert len((tmp_path / "r" / "updates.csv").read_text().splitlines()) == 2
+        [row] = _rows(run / "updates.csv")
+        assert "stat_kl" not in row
+        assert len(read_log(run)) == 4
+
+    def test_without_a_finished_workflow_only_the_start_stays(self, tmp_path: Path) -> None:
+        run = self._record(tmp_path / "r", STARTED, _begun(0), _update(0))
+        again = RunStore.resume(run)
+        assert [entry.event for entry in again.entries] == [STARTED]
+        again.close()
 
     def test_a_closed_run_takes_no_more_events(self, tmp_path: Path) -> None:
         store = self._create(tmp_path / "r")
         store.close()
         with pytest.raises(ValueError, match="closed"):
-            store.record(_event("update"))
+            store.record(_entry(_update(0)))
 
     def test_what_is_no_run_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is not a run"):

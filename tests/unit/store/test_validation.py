@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wfbench.bench.saved import load_session
+from wfbench.benchmarks.measure.saved import load_session
 from wfbench.contract import UsageError
 from wfbench.store.evaluations import read_evaluations, save_evaluation
 from wfbench.store.lock import RunLock, in_use
@@ -53,24 +53,33 @@ def _drop(file: Path) -> None:
     [
         ("search/events.jsonl", _append(b'{"event":"upd'), "the last one, is torn"),
         ("search/events.jsonl", _append(b"nothing\n"), "not JSON"),
-        ("search/events.jsonl", _append(b"[]\n"), "it has no event"),
+        ("search/events.jsonl", _append(b"[]\n"), "it is not a JSON object"),
         ("search/events.jsonl", _change(b'"wall":', b'"wall":1'), "phases sum to"),
-        ("search/events.jsonl", _change(b'"ledger":40', b'"ledger":900'), "ledger falls"),
+        ("search/events.jsonl", _change(b'"ledger":40', b'"ledger":900'), "steps spent fall"),
         ("search/events.jsonl", _change(b"events/1", b"events/9"), "its schema is"),
         ("search/events.jsonl", _drop, "cannot be read"),
         ("search/config.json", _change(b"run-config/1", b"run-config/9"), "schema"),
-        ("search/config.json", _change(b'"units"', b'"unit"'), "does not say units"),
+        (
+            "search/config.json",
+            _change(b'"units"', b'"unit"'),
+            "'unit', which this version does not know",
+        ),
         ("search/machine.json", _change(b"{", b"["), "is not JSON"),
         ("search/workflows.csv", _change(b"budget", b"nudged"), "line 2: status"),
         ("search/updates.csv", _change(b"updates/1", b"updates/2"), "its schema is"),
         ("search/updates.csv", _append(b"x,1\n"), "rows, but"),
+        ("search-2/events.jsonl", _change(b'"work":', b'"work":1'), "phases sum to"),
+        ("search-2/events.jsonl", _change(b'"update":1,', b'"updat":1,'), "does not know"),
+        ("search-2/workflows.csv", _change(b"budget", b"nudged"), "line 2: status"),
+        ("search-2/updates.csv", _change(b"updates/2", b"updates/1"), "its schema is"),
+        ("search-2/updates.csv", _change(b"stat_value", b"stat_other"), "stat_other"),
         ("search/checkpoints/001.npz", _drop, "cannot read"),
         ("search/checkpoints/.x.tmp", _append(b"half"), "never finished"),
         ("search/policy.npz", _change(b"PK", b"no"), "not a file of plain arrays"),
         ("search/evaluations/003.json", _append(b"{}"), "has schema None"),
         ("bench/samples.jsonl", _append(b'{"case"'), "line 9, the last one, is torn"),
         ("bench/samples.jsonl", _change(b'"case":0', b'"case":7'), "no case 7"),
-        ("matrix/matrix.json", _change(b'"cells"', b'"cell"'), "cells"),
+        ("matrix/matrix.json", _change(b'"cells"', b'"cell"'), "does not list its searches"),
     ],
 )
 def test_what_is_wrong_is_named(
@@ -114,6 +123,8 @@ def test_a_run_in_use_is_not_removed(runs: Path) -> None:
         assert not (runs / name).exists()
     assert sorted(path.name for path in runs.iterdir() if path.is_dir()) == [
         "bench",
+        "matrix-2",
+        "search-2",
         "search-without-executor",
     ]
 

@@ -12,9 +12,9 @@ from gymnasium.utils.env_checker import check_env
 
 from wfbench.contract import OWNER_VARIABLE, EnvRef, StepArrays
 from wfbench_synthetic.batch import SyntheticBatch
+from wfbench_synthetic.costs import Costs, slowed
 from wfbench_synthetic.env import SyntheticEnv, free_env
-from wfbench_synthetic.options import STEP_FAULTS, Costs, SyntheticOptions, parse_fault
-from wfbench_synthetic.slowing import slowed
+from wfbench_synthetic.options import STEP_FAULTS, SyntheticOptions, parse_fault
 
 
 def episode_trace(env: SyntheticEnv, seed: int, steps: int, action_seed: int = 0) -> list[tuple]:
@@ -240,7 +240,7 @@ def test_a_fault_marked_once_happens_once(tmp_path):
     ("option", "message"),
     [
         ({"fault": "explode@3"}, "fault 'explode@3' is not known; choose from raise@k"),
-        ({"fault": "raise@0"}, "k from 1 on"),
+        ({"fault": "raise@0"}, "k of at least 1"),
         ({"fault": "raise"}, "is not known"),
         ({"costs": "cheap"}, "choose from none, cyborg"),
         ({"episode_length": 0}, "must be at least 1"),

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wfbench.collecting.seeding import env_seeds
 from wfbench.contract import EnvRef, Plan, Rollout, TrainerSetup
-from wfbench.seeding import env_seeds
 from wfbench_collectors.vector import VectorCollector
 
 ORDER = (0, 1, 2, 3, 4)

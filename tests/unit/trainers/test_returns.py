@@ -39,7 +39,7 @@ def test_gae_with_lambda_0_is_the_one_step_error():
     assert got[:, 0].tolist() == [1 + 2.5 - 4, 2 + 3 - 5, 3 + 3.5 - 6]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(cut=st.integers(1, 19), seed=st.integers(0, 1000))
 def test_nothing_bleeds_into_the_next_episode_or_back(cut, seed):
     rng = np.random.default_rng(seed)

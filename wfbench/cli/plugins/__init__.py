@@ -9,16 +9,18 @@ import typer
 from wfbench.cli.lazy import LazyGroup
 from wfbench.cli.verbs import Verbs
 
+_HERE = "wfbench.cli.plugins"
+
 
 class PluginVerbs(LazyGroup):
     """What can be done with plugins."""
 
     verbs: ClassVar[Verbs] = {
-        "list": ("wfbench.cli.plugins.listing:list_plugins", "Show every plugin and its status."),
-        "show": ("wfbench.cli.plugins.showing:show_plugin", "Show options and origin of one."),
-        "check": ("wfbench.cli.plugins.checking:check_plugin", "Put one to its promises."),
-        "new": ("wfbench.cli.plugins.creating:new_plugin", "Write a package to start from."),
-        "freeze": ("wfbench.cli.plugins.freezing:freeze_plugins", "Print what to reinstall."),
+        "list": (f"{_HERE}.listing:list_plugins", "List every plugin and its status."),
+        "show": (f"{_HERE}.listing:show_plugin", "Show the options and origin of one."),
+        "check": (f"{_HERE}.checking:check_plugin", "Test whether one keeps its promises."),
+        "new": (f"{_HERE}.creating:new_plugin", "Create a package to start from."),
+        "freeze": (f"{_HERE}.listing:freeze_plugins", "Print the packages to reinstall."),
     }
 
 

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from wfbench.cli.session import JsonFlag, session, wants_json
+from wfbench.cli.arguments import JsonFlag
+from wfbench.cli.invocation import invocation, wants_json
 from wfbench.contract import UsageError
+from wfbench.host.scaffold import KINDS, create_plugin
 from wfbench.report.console import print_json
-from wfbench.scaffold import KINDS, create_plugin
 
 
 def new_plugin(
@@ -24,7 +25,7 @@ def new_plugin(
     json: JsonFlag = False,
 ) -> None:
     """Write a working, tested, installable plugin package to start from."""
-    for offer in session(ctx).host().offers(kind):
+    for offer in invocation(ctx).host().offers(kind):
         if offer.spec.name == name:
             raise UsageError(f"there is a {kind} {name!r} already, from {offer.source}")
     created = create_plugin(kind, name, into or Path())

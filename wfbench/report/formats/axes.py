@@ -22,18 +22,18 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """The place of a number; what lies outside ends at the edge."""
+        """Return the place of a number; what lies outside ends at the edge."""
         low, high, given = self.low, self.high, min(max(value, self.low), self.high)
         if self.log:
             low, high, given = math.log(low), math.log(high), math.log(given)
         return self.start + (given - low) / (high - low) * (self.end - self.start)
 
     def holds(self, value: float) -> bool:
-        """Whether a number lies inside."""
+        """Tell whether a number lies inside."""
         return self.low <= value <= self.high
 
     def ticks(self, wanted: int) -> list[float]:
-        """Round numbers along it."""
+        """Return round numbers along it."""
         if self.log:
             return _log_ticks(self.low, self.high, wanted)
         step = _step((self.high - self.low) / max(1, wanted))
@@ -44,7 +44,7 @@ class Scale:
 def linear(
     values: Iterable[float], start: float, end: float, *, zero: bool = False, wanted: int = 5
 ) -> Scale:
-    """A scale that holds all values, from 0 if asked, and ends at round numbers."""
+    """Return a scale that holds all values, from 0 if asked, and ends at round numbers."""
     low, high = _range(values)
     if zero:
         low, high = min(low, 0.0), max(high, 0.0)
@@ -57,7 +57,7 @@ def linear(
 
 
 def logarithmic(values: Iterable[float], start: float, end: float) -> Scale:
-    """A scale on which equal distances are equal ratios; the values are above 0."""
+    """Return a scale on which equal distances are equal ratios; values must be above 0."""
     low, high = _range(value for value in values if value > 0)
     if low == high:
         low, high = low / 2, high * 2
@@ -65,7 +65,7 @@ def logarithmic(values: Iterable[float], start: float, end: float) -> Scale:
 
 
 def tick_label(value: float) -> str:
-    """A round number, short."""
+    """Return a round number as short text."""
     size = abs(value)
     if size >= 1e6:
         return f"{value / 1e6:g} M"

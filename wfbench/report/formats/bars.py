@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from wfbench.report.document import Bars, Dots, Shares, Table
-from wfbench.report.written import written
+from wfbench.report.written import interval, written
 
 from .axes import Scale, linear, tick_label
-from .svg import EM, drawing, line, path, tag, text, width_of
+from .svg import EM, circle, drawing, legend, line, path, rect, text, width_of
 
 _ROW, _GROUP, _AXIS, _GAP = 26.0, 30.0, 40.0, 8.0
 _BEYOND = 0.4
-"""Whiskers lengthen the axis by at most so many times the range of the dots themselves."""
+"""Whiskers lengthen the axis by at most this share of the range of the dots."""
 _SMALL = 1.0
 """Percent; smaller parts are drawn together."""
 COLOURS = 8
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """Where rows and labels are."""
 
     width: float
@@ -33,132 +33,92 @@ class Layout:
     bottom: float
 
     def stretches(self) -> Iterator[tuple[float, float]]:
-        """Where rows follow each other without a heading between them."""
+        """Yield where rows follow each other without a heading between them."""
         starts = [y + 9 for y, _ in self.heads] or [self.places[0] - _ROW / 2]
         ends = [start - _GROUP for start in starts[1:]] + [self.bottom]
         yield from zip(starts, ends, strict=True)
 
 
-def bars(table: Table, picture: Bars, width: float, label: str) -> Markup:
-    """Horizontal bars from 0, each with its value, whiskers where there is an interval."""
-    layout = _layout(table, picture.label, picture.group, width)
-    column = table.column(picture.value)
-    values = table.numbers(picture.value)
-    texts = [written(value, column) for value in table.values(picture.value)]
-    room = max(map(width_of, texts), default=0.0) + _GAP
+def bars(table: Table, picture: Bars | Dots, width: float, label: str) -> Markup:
+    """Draw bars from 0 or dots, each with its value, with whiskers where there is an interval."""
+    group = picture.group if isinstance(picture, Bars) else None
+    layout = _layout(table, picture.label, group, width)
+    column, values = table.column(picture.value), table.numbers(picture.value)
     lows, highs = table.numbers(picture.low), table.numbers(picture.high)
-    known = [value for value in (*values, *highs) if value is not None]
-    scale = linear(known, layout.left, width - room, zero=True, wanted=_wanted(width))
+    texts = [written(value, column) for value in table.values(picture.value)]
+    right = width - max(map(width_of, texts), default=0.0) - _GAP
+    wanted = _wanted(width)
+    if isinstance(picture, Bars):
+        known = [value for value in (*values, *highs) if value is not None]
+        scale = linear(known, layout.left, right, zero=True, wanted=wanted)
+    else:
+        known = _dot_range(values, [*lows, *highs])
+        scale = linear(known, layout.left + 6, right - 6, wanted=wanted)
     parts = [*_grid(layout, scale, column.title), *_labels(layout, table, picture.label)]
-    for y, value, low, high, told in zip(layout.places, values, lows, highs, texts, strict=True):
+    strong = getattr(picture, "strong", None)
+    filled = table.values(strong) if strong else [True] * len(values)
+    for row, (y, value) in enumerate(zip(layout.places, values, strict=True)):
         if value is None:
             parts.append(text(layout.left + _GAP, y + 4, "not measured", kind="faint"))
             continue
-        at, zero = scale(value), scale(0.0)
-        hint = f"{told} {column.unit}".strip()
-        if low is not None and high is not None:
-            hint += f" (95 % interval {written(low, column)} to {written(high, column)})"
-        parts.append(
-            tag(
-                "rect",
-                tag("title", hint),
-                x=min(at, zero),
-                y=y - 8,
-                width=max(1.0, abs(at - zero)),
-                height=16,
-                class_="c0",
-            )
-        )
-        end = max(at, zero)
-        if low is not None and high is not None:
-            parts += _whisker(scale, low, high, y)
-            end = max(end, scale(high))
-        parts.append(text(end + 5, y + 4, told, kind="value"))
+        low, high = lows[row], highs[row]
+        hint = f"{texts[row]} {column.unit}".strip() + interval(low, high, column, "95 % interval ")
+        whisker = [] if low is None or high is None else _whisker(scale, low, high, y)
+        if isinstance(picture, Bars):
+            start, end = sorted((scale(value), scale(0.0)))
+            parts.append(rect(start, y - 8, max(1.0, end - start), 16, class_="c0", hint=hint))
+            parts += whisker
+            end = end if high is None else max(end, scale(high))
+            parts.append(text(end + 5, y + 4, texts[row], kind="value"))
+        else:
+            kind = "dot" if filled[row] else "dot hollow"
+            parts += [*whisker, circle(scale(value), y, 5, kind, hint)]
+            parts.append(text(width, y + 4, texts[row], anchor="end", kind="value"))
     return drawing(width, layout.bottom + _AXIS, label, parts)
 
 
 def shares(table: Table, picture: Shares, width: float, label: str) -> Markup:
-    """Bars of 100 %, divided; parts that are too small to see are drawn as one."""
-    biggest = {
-        part: max((v or 0.0 for v in table.numbers(part)), default=0.0) for part in picture.parts
-    }
-    shown = [part for part in picture.parts if biggest[part] >= _SMALL]
-    small = [part for part in picture.parts if biggest[part] < _SMALL]
-    shown = sorted(sorted(shown, key=lambda p: -biggest[p])[: COLOURS - 1], key=picture.parts.index)
-    small = [part for part in picture.parts if part not in shown]
-    names = [*shown, f"other ({', '.join(small)})"] if small else shown
-    legend, top = _legend(names, width)
+    """Draw bars of 100 %, divided; parts that are too small to see are drawn as one."""
+    columns = {part: table.numbers(part) for part in picture.parts}
+    biggest = {part: max((v or 0.0 for v in columns[part]), default=0.0) for part in columns}
+    large = [part for part in picture.parts if biggest[part] >= _SMALL]
+    large = sorted(sorted(large, key=lambda p: -biggest[p])[: COLOURS - 1], key=picture.parts.index)
+    small = [part for part in picture.parts if part not in large]
+    names = [*large, f"other ({', '.join(small)})"] if small else large
+
+    def swatch(place: int, x: float, y: float) -> Markup:
+        return rect(x, y - 10, 12, 12, class_=f"c{place}")
+
+    parts, top = legend(names, width, 12, swatch)
     layout = _layout(table, picture.label, picture.group, width, top)
     scale = Scale(0.0, 100.0, layout.left, width - 14)
-    parts = [*legend, *_grid(layout, scale, "share of the wall time (%)")]
+    parts += [*_grid(layout, scale, "share of the wall time (%)")]
     parts += _labels(layout, table, picture.label)
-    columns = {part: table.numbers(part) for part in picture.parts}
     for row, y in enumerate(layout.places):
         at = 0.0
-        pieces = [(part, columns[part][row] or 0.0) for part in shown]
+        pieces = [(part, columns[part][row] or 0.0) for part in large]
         pieces += [("other", sum(columns[part][row] or 0.0 for part in small))] if small else []
         for place, (part, share) in enumerate(pieces):
             start, end = scale(at), scale(at + share)
             at += share
             if end - start < 0.3:
                 continue
-            told = f"{share:.0f} %"
-            parts.append(
-                tag(
-                    "rect",
-                    tag("title", f"{part}: {share:.1f} %"),
-                    x=start,
-                    y=y - 9,
-                    width=end - start,
-                    height=18,
-                    class_=f"c{place} part",
-                )
-            )
-            if end - start > width_of(told) + 4:
+            kind, hint = f"c{place} part", f"{part}: {share:.1f} %"
+            parts.append(rect(start, y - 9, end - start, 18, class_=kind, hint=hint))
+            shown = f"{share:.0f} %"
+            if end - start > width_of(shown) + 4:
                 middle = (start + end) / 2
-                parts.append(text(middle, y + 4, told, anchor="middle", kind=f"on{place}"))
+                parts.append(text(middle, y + 4, shown, anchor="middle", kind=f"on{place}"))
     return drawing(width, layout.bottom + _AXIS, label, parts)
 
 
-def dots(table: Table, picture: Dots, width: float, label: str) -> Markup:
-    """A dot per row; whiskers that would leave the axis end in an arrow."""
-    layout = _layout(table, picture.label, None, width)
-    column = table.column(picture.value)
-    values = table.numbers(picture.value)
-    lows, highs = table.numbers(picture.low), table.numbers(picture.high)
-    texts = [written(value, column) for value in table.values(picture.value)]
-    room = max(map(width_of, texts), default=0.0) + _GAP
-    scale = linear(
-        _dot_range(values, lows, highs), layout.left + 6, width - room - 6, wanted=_wanted(width)
-    )
-    parts = [*_grid(layout, scale, column.title), *_labels(layout, table, picture.label)]
-    strong = table.values(picture.strong) if picture.strong else [True] * len(values)
-    for y, value, low, high, told, filled in zip(
-        layout.places, values, lows, highs, texts, strong, strict=True
-    ):
-        if value is None:
-            parts.append(text(layout.left + _GAP, y + 4, "not measured", kind="faint"))
-            continue
-        hint = told
-        if low is not None and high is not None:
-            hint += f" (95 % interval {written(low, column)} to {written(high, column)})"
-            parts += _whisker(scale, low, high, y)
-        kind = "dot" if filled else "dot hollow"
-        parts.append(tag("circle", tag("title", hint), cx=scale(value), cy=y, r=5, class_=kind))
-        parts.append(text(width, y + 4, told, anchor="end", kind="value"))
-    return drawing(width, layout.bottom + _AXIS, label, parts)
-
-
-def _dot_range(
-    values: list[float | None], lows: list[float | None], highs: list[float | None]
-) -> list[float]:
+def _dot_range(values: list[float | None], ends: list[float | None]) -> list[float]:
     known = [value for value in values if value is not None]
     if not known:
         return []
     span = (max(known) - min(known)) or max(abs(known[0]), 1.0)
     floor, ceiling = min(known) - _BEYOND * span, max(known) + _BEYOND * span
-    ends = [end for end in (*lows, *highs) if end is not None]
-    return [*known, *(min(max(end, floor), ceiling) for end in ends)]
+    return [*known, *(min(max(end, floor), ceiling) for end in ends if end is not None)]
 
 
 def _whisker(scale: Scale, low: float, high: float, y: float) -> Iterator[Markup]:
@@ -176,7 +136,9 @@ def _wanted(width: float) -> int:
     return 6 if width > 500 else 3
 
 
-def _layout(table: Table, label: str, group: str | None, width: float, top: float = 4.0) -> Layout:
+def _layout(
+    table: Table, label: str, group: str | None, width: float, top: float = 4.0
+) -> RowLayout:
     names = [str(value) for value in table.values(label)]
     left = min(max(map(width_of, names), default=0.0) + 2 * _GAP, 0.38 * width)
     groups = table.values(group) if group is not None else [None] * len(names)
@@ -188,37 +150,23 @@ def _layout(table: Table, label: str, group: str | None, width: float, top: floa
             last = name
         places.append(y + _ROW / 2)
         y += _ROW
-    return Layout(width, left, tuple(places), tuple(heads), y)
+    return RowLayout(width, left, tuple(places), tuple(heads), y)
 
 
-def _labels(layout: Layout, table: Table, label: str) -> Iterator[Markup]:
+def _labels(layout: RowLayout, table: Table, label: str) -> Iterator[Markup]:
     for y, head in layout.heads:
         yield text(0, y, head, kind="head")
+    limit = layout.left - _GAP
     for y, name in zip(layout.places, table.values(label), strict=True):
-        limit = layout.left - _GAP
-        yield text(layout.left - _GAP, y + 4, str(name), anchor="end", limit=limit)
+        yield text(limit, y + 4, str(name), anchor="end", limit=limit)
 
 
-def _grid(layout: Layout, scale: Scale, title: str) -> Iterator[Markup]:
+def _grid(layout: RowLayout, scale: Scale, title: str) -> Iterator[Markup]:
+    bottom = layout.bottom
     for tick in scale.ticks(_wanted(layout.width)):
-        kind = "zero" if tick == 0 else "grid"
-        for top, bottom in layout.stretches():
-            yield line(scale(tick), top, scale(tick), bottom, kind)
-        yield text(
-            scale(tick), layout.bottom + EM + 3, tick_label(tick), anchor="middle", kind="tick"
-        )
+        at = scale(tick)
+        for start, end in layout.stretches():
+            yield line(at, start, at, end, "zero" if tick == 0 else "grid")
+        yield text(at, bottom + EM + 3, tick_label(tick), anchor="middle", kind="tick")
     middle = (scale.start + scale.end) / 2
-    yield text(middle, layout.bottom + 2 * EM + 8, title, anchor="middle", kind="axis")
-
-
-def _legend(names: list[str], width: float) -> tuple[list[Markup], float]:
-    parts: list[Markup] = []
-    x, y = 0.0, 12.0
-    for place, name in enumerate(names):
-        wide = width_of(name) + 30
-        if x and x + wide > width:
-            x, y = 0.0, y + 20
-        parts.append(tag("rect", x=x, y=y - 10, width=12, height=12, class_=f"c{place}"))
-        parts.append(text(x + 17, y, name, limit=width - x - 17))
-        x += wide
-    return parts, y + 12
+    yield text(middle, bottom + 2 * EM + 8, title, anchor="middle", kind="axis")

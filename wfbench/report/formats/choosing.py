@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from wfbench.contract import PluginError, ReporterSpec, UsageError
-from wfbench.plugins import PluginHost
+from wfbench.host.manager import PluginHost
 from wfbench.report.document import Report
-from wfbench.selection import parse_selector, select
+from wfbench.settings.selection import parse_selector, select
 from wfbench.store.event_log import plain
 
 SCHEMA = "report/1"
@@ -25,7 +25,7 @@ class Format:
 
 
 def our_formats() -> dict[str, Format]:
-    """The formats that need no plugin."""
+    """Return the formats that need no plugin."""
     from .html import render_html
     from .junit import render_junit
     from .markdown import render_markdown
@@ -40,7 +40,7 @@ def our_formats() -> dict[str, Format]:
 
 
 def find_format(host: PluginHost, selector: str) -> Format:
-    """The format a user named: one of ours, or a reporter `NAME[:KEY=VALUE,...]` of a plugin."""
+    """Return the format a user named: one of ours, or a reporter plugin `NAME[:KEY=VALUE,...]`."""
     ours = our_formats()
     name = parse_selector(selector)[0]
     if name in ours:
@@ -70,14 +70,11 @@ def find_format(host: PluginHost, selector: str) -> Format:
 
 
 def as_data(report: Report) -> Mapping[str, Any]:
-    """The report as strict JSON values; a picture names its kind."""
+    """Return the report as strict JSON values; a picture names its kind."""
     data = asdict(report)
     for section, values in zip(report.sections, data["sections"], strict=True):
         for exhibit, drawn in zip(section.exhibits, values["exhibits"], strict=True):
             if exhibit.picture is not None:
-                drawn["picture"] = {
-                    "kind": type(exhibit.picture).__name__.lower(),
-                    **drawn["picture"],
-                }
-    found: Mapping[str, Any] = {"schema": f"wfbench/{SCHEMA}", **plain(data)}
-    return found
+                kind = type(exhibit.picture).__name__.lower()
+                drawn["picture"] = {"kind": kind, **drawn["picture"]}
+    return {"schema": f"wfbench/{SCHEMA}", **plain(data)}

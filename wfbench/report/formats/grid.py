@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 from markupsafe import Markup
 
-from wfbench.report.document import Column, Heat, Table
+from wfbench.report.document import Column, Heat, Table, number
 from wfbench.report.written import NONE, written
 
-from .svg import EM, drawing, tag, text, width_of
+from .svg import EM, Attribute, drawing, rect, tag, text, width_of
 
 VIRIDIS = (
     (0x44, 0x01, 0x54), (0x48, 0x28, 0x78), (0x3E, 0x49, 0x89), (0x31, 0x68, 0x8E),
@@ -26,19 +27,13 @@ Cells = Mapping[tuple[str, str], tuple[float | None, object]]
 
 
 def heat(table: Table, picture: Heat, width: float, label: str) -> Markup:
-    """A grid of cells with their numbers, or of colours alone where there is no room."""
-    xs = [str(value) for value in dict.fromkeys(table.values(picture.x))]
-    ys = [str(value) for value in dict.fromkeys(table.values(picture.y))]
+    """Draw a grid of cells with their numbers, or of colours alone where there is no room."""
+    columns = [table.values(name) for name in (picture.x, picture.y, picture.value)]
+    xs, ys = ([str(value) for value in dict.fromkeys(one)] for one in columns[:2])
     counts = table.values(picture.count) if picture.count else [None] * len(table.rows)
     cells: Cells = {
-        (str(x), str(y)): (value, count)
-        for x, y, value, count in zip(
-            table.values(picture.x),
-            table.values(picture.y),
-            table.numbers(picture.value),
-            counts,
-            strict=True,
-        )
+        (str(x), str(y)): (number(value), count)
+        for x, y, value, count in zip(*columns, counts, strict=True)
     }
     known = [value for value, _ in cells.values() if value is not None]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
@@ -61,15 +56,15 @@ def heat(table: Table, picture: Heat, width: float, label: str) -> Markup:
         parts += _colours(cells, (xs, ys), grid, (low, high))
     bottom = top + tall * len(ys)
     if not roomy:
-        told = f"{len(ys)} rows: {picture.y}; {len(xs)} columns: {picture.x}; {xs[0]} to {xs[-1]}"
-        parts.append(text(0, bottom + EM + 4, told, kind="axis", limit=width))
+        shown = f"{len(ys)} rows: {picture.y}; {len(xs)} columns: {picture.x}; {xs[0]} to {xs[-1]}"
+        parts.append(text(0, bottom + EM + 4, shown, kind="axis", limit=width))
         bottom += EM + 10
     parts += _scale(low, high, bottom + 18, width, column)
     return drawing(width, bottom + 18 + _LEGEND, label, parts)
 
 
 def colour(share: float) -> tuple[int, int, int]:
-    """The colour at a share of the scale, from 0 to 1."""
+    """Return the colour at a share of the scale, from 0 to 1."""
     place = min(max(share, 0.0), 1.0) * (len(VIRIDIS) - 1)
     first = min(int(place), len(VIRIDIS) - 2)
     part = place - first
@@ -79,7 +74,7 @@ def colour(share: float) -> tuple[int, int, int]:
 
 
 def ink_on(rgb: tuple[int, int, int]) -> str:
-    """Black or white, whichever is easier to read on a colour."""
+    """Return black or white, whichever is easier to read on a colour."""
     light = [
         c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in rgb)
     ]
@@ -93,26 +88,17 @@ def _share(value: float, ends: tuple[float, float]) -> float:
 
 
 def _heads(xs: Sequence[str], left: float, size: float) -> tuple[list[Markup], float]:
-    """Names of the columns, upright if they do not fit side by side."""
-    if max(map(width_of, xs), default=0.0) <= size:
-        return [
-            text(left + (place + 0.5) * size, EM, name, anchor="middle")
-            for place, name in enumerate(xs)
-        ], EM + 8
-    deep = max(map(width_of, xs)) + 4
+    """Return the names of the columns, upright if they do not fit side by side."""
+    middles = [left + (place + 0.5) * size for place in range(len(xs))]
+    widest = max(map(width_of, xs), default=0.0)
+    heads = list(zip(middles, xs, strict=True))
+    if widest <= size:
+        return [text(x, EM, name, anchor="middle") for x, name in heads], EM + 8
+    deep = widest + 4
     parts = []
-    for place, name in enumerate(xs):
-        x = left + (place + 0.5) * size + 4
-        parts.append(
-            tag(
-                "text",
-                name,
-                x=x,
-                y=deep,
-                class_="label",
-                transform=f"rotate(-90 {x:.1f} {deep:.1f})",
-            )
-        )
+    for x, name in heads:
+        turn = f"rotate(-90 {x + 4:.1f} {deep:.1f})"
+        parts.append(tag("text", name, x=x + 4, y=deep, class_="label", transform=turn))
     return parts, deep + 6
 
 
@@ -124,43 +110,30 @@ def _numbers(
     column: Column,
 ) -> Iterator[Markup]:
     (xs, ys), (left, top, size, tall) = names, grid
-    for row, y_name in enumerate(ys):
-        for place, x_name in enumerate(xs):
-            value, count = cells.get((x_name, y_name), (None, None))
-            x, y = left + place * size, top + row * tall
-            shape = {"x": x + 1, "y": y + 1, "width": size - 2, "height": tall - 2, "rx": 2}
-            middle = x + size / 2
-            if value is None:
-                yield tag(
-                    "rect", tag("title", f"{y_name}, {x_name}: none"), class_="empty", **shape
-                )
-                yield text(middle, y + tall / 2 + 4, NONE, anchor="middle", kind="faint")
-                continue
-            rgb = colour(_share(value, ends))
-            told = written(value, column)
-            hint = f"{y_name}, {x_name}: {told} {column.unit}".rstrip()
-            hint += f" ({count} trainings)" if count is not None else ""
-            yield tag("rect", tag("title", hint), fill="#{:02x}{:02x}{:02x}".format(*rgb), **shape)
-            fits = width_of(told) <= size
-            yield tag(
-                "text",
-                told if fits else told.lstrip("0") or told,
-                x=middle,
-                y=y + tall / 2 + (4 if count is None or tall < 34 else -1),
-                text_anchor="middle",
-                fill=ink_on(rgb),
-                class_="cell",
-            )
-            if count is not None and tall >= 34:
-                yield tag(
-                    "text",
-                    f"n={count}",
-                    x=middle,
-                    y=y + tall / 2 + 13,
-                    text_anchor="middle",
-                    fill=ink_on(rgb),
-                    class_="count",
-                )
+    for (row, y_name), (place, x_name) in product(enumerate(ys), enumerate(xs)):
+        value, count = cells.get((x_name, y_name), (None, None))
+        x, y = left + place * size, top + row * tall
+        box = (x + 1, y + 1, size - 2, tall - 2)
+        middle, centre = x + size / 2, y + tall / 2
+        if value is None:
+            yield rect(*box, rx=2, class_="empty", hint=f"{y_name}, {x_name}: none")
+            yield text(middle, centre + 4, NONE, anchor="middle", kind="faint")
+            continue
+        rgb = colour(_share(value, ends))
+        shown = written(value, column)
+        hint = f"{y_name}, {x_name}: {shown} {column.unit}".rstrip()
+        hint += f" ({count} trainings)" if count is not None else ""
+        yield rect(*box, rx=2, fill=_hex(rgb), hint=hint)
+        counted = count is not None and tall >= 34
+        ink: dict[str, Attribute] = {"text_anchor": "middle", "fill": ink_on(rgb), "x": middle}
+        fits = shown if width_of(shown) <= size else shown.lstrip("0") or shown
+        yield tag("text", fits, y=centre + (-1 if counted else 4), class_="cell", **ink)
+        if counted:
+            yield tag("text", f"n={count}", y=centre + 13, class_="count", **ink)
+
+
+def _hex(rgb: tuple[int, int, int]) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*rgb)
 
 
 def _colours(
@@ -169,19 +142,17 @@ def _colours(
     grid: tuple[float, float, float, float],
     ends: tuple[float, float],
 ) -> Iterator[Markup]:
-    """One path per level of the scale: a big grid stays a small file."""
+    """Draw one path per level of the scale, so that a big grid stays a small file."""
     (xs, ys), (left, top, size, tall) = names, grid
     levels: dict[int, list[str]] = {}
-    for row, y_name in enumerate(ys):
-        for place, x_name in enumerate(xs):
-            value = cells.get((x_name, y_name), (None, None))[0]
-            if value is not None:
-                level = min(_LEVELS - 1, int(_share(value, ends) * _LEVELS))
-                levels.setdefault(level, []).append(f"M{place} {row}h1v1h-1z")
+    for (row, y_name), (place, x_name) in product(enumerate(ys), enumerate(xs)):
+        value = cells.get((x_name, y_name), (None, None))[0]
+        if value is not None:
+            level = min(_LEVELS - 1, int(_share(value, ends) * _LEVELS))
+            levels.setdefault(level, []).append(f"M{place} {row}h1v1h-1z")
     move = f"translate({left:.1f} {top:.1f}) scale({size:.4f} {tall:.4f})"
     for level, steps in sorted(levels.items()):
-        rgb = colour((level + 0.5) / _LEVELS)
-        fill = "#{:02x}{:02x}{:02x}".format(*rgb)
+        fill = _hex(colour((level + 0.5) / _LEVELS))
         yield tag("path", d="".join(steps), fill=fill, transform=move, class_="plain")
 
 
@@ -191,14 +162,7 @@ def _scale(low: float, high: float, y: float, width: float, column: Column) -> I
     yield text(0, y + 10, written(low, column), kind="tick")
     start = max(width_of(written(low, column)), 24.0) + 8
     for level in range(_LEVELS):
-        rgb = colour((level + 0.5) / _LEVELS)
-        yield tag(
-            "rect",
-            x=start + level * step,
-            y=y,
-            width=step + 0.5,
-            height=12,
-            fill="#{:02x}{:02x}{:02x}".format(*rgb),
-        )
+        fill = _hex(colour((level + 0.5) / _LEVELS))
+        yield rect(start + level * step, y, step + 0.5, 12, fill=fill)
     yield text(start + wide + 8, y + 10, written(high, column), kind="tick")
     yield text(start, y + 12 + EM + 3, column.title, kind="axis")

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from wfbench.report.document import (
-    OUTCOME_NAMES,
-    Exhibit,
-    Heat,
-    Report,
-    Section,
-    Table,
-    count_outcomes,
-)
-from wfbench.report.written import NONE, written
+from wfbench.report import document as doc
+from wfbench.report.written import written_table
 
-from .draw import draw
+from .bars import bars, shares
+from .grid import heat
+from .lines import curves, spread, timeline
 
 WIDE, NARROW = 760.0, 336.0
 """Every picture is drawn for both: text that is scaled down cannot be read on a phone."""
 _LISTED = 12
 """Checks that did not pass and are named in the summary."""
+_DRAWN: dict[type[Any], Callable[..., Markup]] = {
+    doc.Bars: bars,
+    doc.Shares: shares,
+    doc.Dots: bars,
+    doc.Curves: curves,
+    doc.Timeline: timeline,
+    doc.Spread: spread,
+    doc.Heat: heat,
+}
 
 
-def render_html(report: Report) -> str:
-    """The report as one HTML file."""
+def render_html(report: doc.Report) -> str:
+    """Return the report as one HTML file."""
     template = _environment().get_template("report.html.j2")
     return template.render(report=report, sections=[_shown(s) for s in report.sections])
 
@@ -41,62 +46,33 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["outcome_names"] = OUTCOME_NAMES
+    environment.globals["outcome_names"] = doc.OUTCOME_NAMES
     return environment
 
 
-def _shown(section: Section) -> dict[str, Any]:
-    """A section with its pictures drawn and its numbers written."""
+def _shown(section: doc.Section) -> dict[str, Any]:
+    """Return a section with its pictures drawn and its numbers written."""
     remarkable = [check for check in section.checks if check.outcome != "good"]
     return {
         "section": section,
-        "count": count_outcomes(section.checks),
+        "count": doc.count_outcomes(section.checks),
         "remarkable": remarkable[:_LISTED],
         "unlisted": max(0, len(remarkable) - _LISTED),
-        "exhibits": [_exhibit(exhibit) for exhibit in section.exhibits],
+        "exhibits": [
+            {
+                "exhibit": exhibit,
+                "wide": draw(exhibit, WIDE),
+                "narrow": draw(exhibit, NARROW),
+                "table": written_table(exhibit),
+            }
+            for exhibit in section.exhibits
+        ],
     }
 
 
-def _exhibit(exhibit: Exhibit) -> dict[str, Any]:
-    heads, rows = _cells(exhibit)
-    return {
-        "exhibit": exhibit,
-        "wide": draw(exhibit, WIDE),
-        "narrow": draw(exhibit, NARROW),
-        "heads": heads,
-        "rows": rows,
-    }
-
-
-def _cells(exhibit: Exhibit) -> tuple[list[str], list[list[tuple[str, bool]]]]:
-    """The table as texts, each with whether it is a number."""
-    table, picture = exhibit.table, exhibit.picture
-    if isinstance(picture, Heat) and picture.count is None:
-        return _crossed(table, picture)
-    heads = [column.title for column in table.columns]
-    rows = [
-        [
-            (written(value, column), _is_number(value))
-            for column, value in zip(table.columns, row, strict=True)
-        ]
-        for row in table.rows
-    ]
-    return heads, rows
-
-
-def _crossed(table: Table, picture: Heat) -> tuple[list[str], list[list[tuple[str, bool]]]]:
-    """A grid is read as a grid."""
-    column = table.column(picture.value)
-    xs, ys = table.values(picture.x), table.values(picture.y)
-    cells = dict(zip(zip(ys, xs, strict=True), table.values(picture.value), strict=True))
-    across = list(dict.fromkeys(xs))
-    heads = [f"{picture.y} \\ {picture.x}", *map(str, across)]
-    rows = []
-    for y in dict.fromkeys(ys):
-        told = [written(cells.get((y, x)), column) for x in across]
-        rows.append([(str(y), False), *((text, text != NONE) for text in told)])
-    return heads, rows
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def draw(exhibit: doc.Exhibit, width: float) -> Markup | None:
+    """Return the drawing of an exhibit; None if there is nothing to draw."""
+    make = _DRAWN.get(type(exhibit.picture))
+    if make is None or not exhibit.table.rows:
+        return None
+    return make(exhibit.table, exhibit.picture, width, exhibit.title)

@@ -1,8 +1,9 @@
-"""JUnit XML: one suite per section, one case per check, for whatever reads test results."""
+"""JUnit XML for CI systems: one suite per section, one case per check."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from wfbench.report.document import Check, Report, Section, count_outcomes
@@ -12,8 +13,8 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def render_junit(report: Report) -> str:
-    """The checks of the report as JUnit XML; open ones are skipped cases."""
-    checks = [check for _, check in report.checks()]
+    """Return the checks of the report as JUnit XML; undecided ones are skipped cases."""
+    checks = [check for section in report.sections for check in section.cases]
     root = ET.Element("testsuites", {"name": _text(f"wfbench: {report.title}"), **_counts(checks)})
     for section in report.sections:
         _suite(root, section)
@@ -22,24 +23,25 @@ def render_junit(report: Report) -> str:
 
 
 def _suite(root: ET.Element, section: Section) -> None:
-    checks = [section.headline, *section.checks]
-    suite = ET.SubElement(root, "testsuite", {"name": _text(section.title), **_counts(checks)})
-    for check in checks:
+    counts = _counts(section.cases)
+    suite = ET.SubElement(root, "testsuite", {"name": _text(section.title), **counts})
+    for check in section.cases:
         case = ET.SubElement(suite, "testcase", classname=section.kind, name=_text(check.name))
         if check.outcome == "bad":
-            ET.SubElement(case, "failure", message=_text(check.says))
+            kind = "error" if check.error else "failure"
+            ET.SubElement(case, kind, message=_text(check.says))
         elif check.outcome == "open":
             ET.SubElement(case, "skipped", message=_text(check.says))
         else:
             ET.SubElement(case, "system-out").text = _text(check.says)
 
 
-def _counts(checks: list[Check]) -> dict[str, str]:
-    found = count_outcomes(checks)
+def _counts(checks: Sequence[Check]) -> dict[str, str]:
+    found, errors = count_outcomes(checks), sum(check.error for check in checks)
     return {
         "tests": str(len(checks)),
-        "failures": str(found["bad"]),
-        "errors": "0",
+        "failures": str(found["bad"] - errors),
+        "errors": str(errors),
         "skipped": str(found["open"]),
     }
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from wfbench.report.document import Curves, Panel, Spread, Table, Timeline
-from wfbench.report.written import written
+from wfbench.report.written import interval, written
 
 from .axes import Scale, linear, logarithmic, tick_label
-from .svg import EM, drawing, line, path, tag, text, width_of
+from .svg import EM, circle, drawing, legend, line, path, rect, text, width_of
 
 _TOP, _BOTTOM, _LEFT, _RIGHT = 14.0, 44.0, 54.0, 12.0
 _COLOURS = 8
@@ -19,8 +20,7 @@ _PANEL = 190.0
 _WHISKERS = 12
 
 
-@dataclass(frozen=True)
-class Point:
+class CurvePoint(NamedTuple):
     """A point of a series with its interval."""
 
     x: float
@@ -38,7 +38,7 @@ class Frame:
     width: float
 
     def grid(self, y_title: str, x_title: str = "", raised: float = 0.0) -> Iterator[Markup]:
-        """Lines and numbers; without a title the horizontal axis is another chart's."""
+        """Yield lines and numbers; without a title the horizontal axis is another chart's."""
         wanted = 7 if self.width > 500 else 4
         for tick in self.y.ticks(5):
             at = self.y(tick)
@@ -55,51 +55,40 @@ class Frame:
 
 
 def curves(table: Table, picture: Curves, width: float, label: str) -> Markup:
-    """One line per series, in a colour and a dash of its own, with a legend."""
+    """Draw one line per series, in a colour and a dash of its own, with a legend."""
     series = _series(table, picture)
-    legend, top = _legend(list(series), width) if len(series) > 1 else ([], 0.0)
+    kinds = [(name, f"curve s{place % _COLOURS}") for place, name in enumerate(series)]
+    parts, top = _key(kinds, width) if len(kinds) > 1 else ([], 0.0)
     height = 0.5 * width + 60 if width < 500 else 300
     points = [point for one in series.values() for point in one]
-    ends = [e for p in points for e in (p.y, p.low, p.high) if e is not None]
+    xs = [point.x for point in points]
+    ends = [e for p in points for e in p[1:] if e is not None]
     y_from, y_to = top + height - _BOTTOM, top + _TOP + 16
     if picture.log:
-        x = logarithmic([p.x for p in points], _LEFT, width - _RIGHT)
+        x = logarithmic(xs, _LEFT, width - _RIGHT)
         y = logarithmic(ends, y_from, y_to)
     else:
-        x = linear([p.x for p in points], _LEFT, width - _RIGHT, wanted=7)
-        x = (
-            Scale(min(p.x for p in points), max(p.x for p in points), x.start, x.end)
-            if _spans(points)
-            else x
-        )
+        x = linear(xs, _LEFT, width - _RIGHT, wanted=7)
+        x = Scale(min(xs), max(xs), x.start, x.end) if min(xs) < max(xs) else x
         y = linear(ends, y_from, y_to, zero=picture.from_zero)
     frame = Frame(x, y, width)
     note = ", logarithmic" if picture.log else ""
     y_title, x_title = table.column(picture.y).title, table.column(picture.x).title
-    parts = [*legend, *frame.grid(y_title + note, x_title + note)]
-    for place, (name, one) in enumerate(series.items()):
-        parts += _band(frame, one, place)
-        kind = f"curve s{place % _COLOURS}"
+    parts += frame.grid(y_title + note, x_title + note)
+    for (name, one), (_, kind) in zip(series.items(), kinds, strict=True):
+        colour = kind[-1]
+        parts += _band(frame, one, colour)
         through = [(x(p.x), y(p.y)) for p in one]
         parts.append(path(_stairs(through) if picture.steps else through, kind, hint=name))
         for point in one if len(one) <= 40 else ():
-            hint = f"{name}: {_told(table, picture.x, point.x)}, {_told(table, picture.y, point.y)}"
-            mark = tag("title", hint)
-            parts.append(
-                tag(
-                    "circle",
-                    mark,
-                    cx=x(point.x),
-                    cy=y(point.y),
-                    r=3.5,
-                    class_=f"c{place % _COLOURS}",
-                )
-            )
+            shown = (_shown(table, picture.x, point.x), _shown(table, picture.y, point.y))
+            hint = f"{name}: {', '.join(shown)}"
+            parts.append(circle(x(point.x), y(point.y), 3.5, f"c{colour}", hint))
     return drawing(width, top + height, label, parts)
 
 
 def timeline(table: Table, picture: Timeline, width: float, label: str) -> Markup:
-    """Panels one below the other, the series side by side as they happened."""
+    """Draw panels one below the other, the series side by side as they happened."""
     xs = [x for x in table.numbers(picture.x) if x is not None]
     x = linear([0.0, *xs], _LEFT, width - _RIGHT, zero=True, wanted=7)
     x = Scale(0.0, max(xs, default=1.0), x.start, x.end)
@@ -109,19 +98,12 @@ def timeline(table: Table, picture: Timeline, width: float, label: str) -> Marku
     for number, panel in enumerate(picture.panels):
         top = begin + 44.0 + number * (_PANEL + 56)
         bottom = top + _PANEL
-        last = number == len(picture.panels) - 1
-        parts += _panel(table, picture, panel, (x, top, bottom), width, last=last)
+        parts += _panel(table, picture, panel, (x, top, bottom), width)
     return drawing(width, bottom + _BOTTOM, label, parts)
 
 
 def _panel(
-    table: Table,
-    picture: Timeline,
-    panel: Panel,
-    where: tuple[Scale, float, float],
-    width: float,
-    *,
-    last: bool,
+    table: Table, picture: Timeline, panel: Panel, where: tuple[Scale, float, float], width: float
 ) -> Iterator[Markup]:
     x, top, bottom = where
     xs, ys = table.numbers(picture.x), table.numbers(panel.y)
@@ -132,7 +114,7 @@ def _panel(
     y = linear([v for v in known if v >= floor], bottom, top)
     y = Scale(0.0, 1.0, bottom, top) if panel.unit_scale else y
     frame = Frame(x, y, width)
-    x_title = table.column(picture.x).title if last else ""
+    x_title = table.column(picture.x).title if panel is picture.panels[-1] else ""
     yield from frame.grid(table.column(panel.y).title, x_title, raised=16.0)
     if low < y.low:
         cut = f"cut off: the lowest is {tick_label(round(low))}"
@@ -149,30 +131,22 @@ def _panel(
         begin = x(xs[rows[0] - 1] or 0.0) if rows[0] else x.start
         yield line(begin, top, begin, bottom, "boundary")
         kind = "curve reached" if strong[rows[0]] else "curve missed"
-        told = _row_hint(table, rows[-1])
-        yield path(points, kind, hint=told)
-        end = points[-1]
-        mark = tag("title", told)
-        yield tag("circle", mark, cx=end[0], cy=end[1], r=3.5, class_=kind.replace("curve", "end"))
+        hint = _row_hint(table, rows[-1])
+        yield path(points, kind, hint=hint)
+        yield circle(*points[-1], 3.5, kind.replace("curve", "end"), hint)
         if begin >= label_from and x(xs[rows[-1]] or 0.0) - begin > width_of(str(name)) + 4:
             shown = f"{picture.series} {name}" if not label_from else str(name)
             yield text(begin + 3, top - 7, shown, kind="faint")
             label_from = begin + width_of(shown) + 6
-    yield from _best_steps(frame, xs, best)
-
-
-def _best_steps(
-    frame: Frame, xs: Sequence[float | None], best: Sequence[float | None]
-) -> Iterator[Markup]:
     pairs = zip(xs, best, strict=True)
-    known = [(frame.x(a), frame.y(b)) for a, b in pairs if a is not None and b is not None]
-    if known:
-        stairs = _corners(_stairs(known))
-        yield path(stairs, "curve best", hint="best of the workflows that had ended")
+    steps = [(x(a), y(b)) for a, b in pairs if a is not None and b is not None]
+    if steps:
+        hint = "best of the workflows that had ended"
+        yield path(_corners(_stairs(steps)), "curve best", hint=hint)
 
 
 def _stairs(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Every value held until the next."""
+    """Hold every value until the next."""
     found = list(points[:1])
     for x, y in points[1:]:
         if y != found[-1][1]:
@@ -182,7 +156,7 @@ def _stairs(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _floor(values: Sequence[float]) -> float:
-    """Below this lie values that would press all others together: how learning began."""
+    """Return a limit below which values are cut off, so that early ones do not hide the rest."""
     if len(values) < 10:
         return min(values, default=0.0)
     ranked = sorted(values)
@@ -191,7 +165,7 @@ def _floor(values: Sequence[float]) -> float:
 
 
 def _corners(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Without the points in the middle of a straight stretch."""
+    """Drop the points in the middle of a straight stretch."""
     inner = [
         point
         for before, point, after in zip(points, points[1:], points[2:], strict=False)
@@ -201,7 +175,7 @@ def _corners(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]
 
 
 def spread(table: Table, picture: Spread, width: float, label: str) -> Markup:
-    """Values with their ranges side by side, from the first row on the left."""
+    """Draw values with their ranges side by side, from the first row on the left."""
     height = 300.0
     values = table.numbers(picture.value)
     lows, highs = table.numbers(picture.low), table.numbers(picture.high)
@@ -220,53 +194,45 @@ def spread(table: Table, picture: Spread, width: float, label: str) -> Markup:
             continue
         at = x(row + 0.5)
         low, high, mark = lows[row], highs[row], marks[row]
-        hint = f"{names[row]}: {written(value, column)}"
+        hint = f"{names[row]}: {written(value, column)}{interval(low, high, column)}"
         if low is not None and high is not None:
-            hint += f" ({written(low, column)} to {written(high, column)})"
             kind = "range tried" if mark is not None else "range"
             thick = min(14.0, max(1.0, 0.6 * step))
-            shape = {"x": at - thick / 2, "y": y(high), "width": thick, "height": y(low) - y(high)}
             hint += f", measured {written(mark, column)}" if mark is not None else ""
-            parts.append(tag("rect", tag("title", hint), class_=kind, **shape))
-        parts.append(tag("circle", tag("title", hint), cx=at, cy=y(value), r=size, class_="c0"))
+            tall = y(low) - y(high)
+            parts.append(rect(at - thick / 2, y(high), thick, tall, class_=kind, hint=hint))
+        parts.append(circle(at, y(value), size, "c0", hint))
         if mark is not None:
-            parts.append(_diamond(at, y(mark), hint))
+            middle = y(mark)
+            ends = [(at, middle - 5), (at + 5, middle), (at, middle + 5), (at - 5, middle)]
+            parts.append(path([*ends, ends[0]], "diamond", hint=hint))
     return drawing(width, height, label, parts)
 
 
-def _diamond(x: float, y: float, hint: str) -> Markup:
-    points = [(x, y - 5), (x + 5, y), (x, y + 5), (x - 5, y), (x, y - 5)]
-    return path(points, "diamond", hint=hint)
-
-
-def _series(table: Table, picture: Curves) -> dict[str, list[Point]]:
-    found: dict[str, list[Point]] = {}
+def _series(table: Table, picture: Curves) -> dict[str, list[CurvePoint]]:
+    found: dict[str, list[CurvePoint]] = {}
     columns = (picture.x, picture.y, picture.low, picture.high)
     numbers = [table.numbers(name) for name in columns]
     for name, x, y, low, high in zip(table.values(picture.series), *numbers, strict=True):
         if x is not None and y is not None:
-            found.setdefault(str(name), []).append(Point(x, y, low, high))
+            found.setdefault(str(name), []).append(CurvePoint(x, y, low, high))
     return {name: sorted(points, key=lambda p: p.x) for name, points in found.items()}
 
 
-def _band(frame: Frame, points: Sequence[Point], place: int) -> Iterator[Markup]:
-    """Intervals: whiskers at a few points, a band along many."""
+def _band(frame: Frame, points: Sequence[CurvePoint], colour: str) -> Iterator[Markup]:
+    """Draw intervals: whiskers at a few points, a band along many."""
     edges = [(p.x, p.low, p.high) for p in points if p.low is not None and p.high is not None]
     if len(edges) <= _WHISKERS:
         for x, low, high in edges:
             at = frame.x(x)
-            yield line(at, frame.y(low), at, frame.y(high), f"interval s{place % _COLOURS}")
+            yield line(at, frame.y(low), at, frame.y(high), f"interval s{colour}")
     else:
         outline = [(frame.x(x), frame.y(high)) for x, _, high in edges]
         outline += [(frame.x(x), frame.y(low)) for x, low, _ in reversed(edges)]
-        yield path(outline, f"band c{place % _COLOURS}")
+        yield path(outline, f"band c{colour}")
 
 
-def _spans(points: Sequence[Point]) -> bool:
-    return len({point.x for point in points}) > 1
-
-
-def _told(table: Table, name: str, value: float) -> str:
+def _shown(table: Table, name: str, value: float) -> str:
     column = table.column(name)
     shown = int(value) if value.is_integer() and column.digits is None else value
     return f"{column.title} {written(shown, column)}"
@@ -279,19 +245,10 @@ def _row_hint(table: Table, row: int) -> str:
     )
 
 
-def _legend(names: list[str], width: float) -> tuple[list[Markup], float]:
-    return _key([(name, f"curve s{place % _COLOURS}") for place, name in enumerate(names)], width)
-
-
 def _key(entries: Sequence[tuple[str, str]], width: float) -> tuple[list[Markup], float]:
-    """What the lines mean, in as many rows as it takes; and where that ends."""
-    parts: list[Markup] = []
-    x, y = 0.0, 14.0
-    for name, kind in entries:
-        wide = width_of(name) + 44
-        if x and x + wide > width:
-            x, y = 0.0, y + 20
-        parts.append(path([(x, y - 4), (x + 22, y - 4)], kind))
-        parts.append(text(x + 28, y, name, limit=width - x - 28))
-        x += wide
-    return parts, y + 6
+    """Return what the lines mean, and where that ends."""
+
+    def stroke(place: int, x: float, y: float) -> Markup:
+        return path([(x, y - 4), (x + 22, y - 4)], entries[place][1])
+
+    return legend([name for name, _ in entries], width, 22, stroke)

@@ -1,8 +1,9 @@
-"""SVG elements as text, every value escaped. Colours and fonts are the style sheet's."""
+"""SVG elements as text, every value escaped. Colours and fonts come from the style sheet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from math import inf
 
 from markupsafe import Markup, escape
 
@@ -15,9 +16,9 @@ Attribute = str | float | int | None
 
 
 def tag(name: str, *content: str | Markup, **attributes: Attribute) -> Markup:
-    """An element; content that is not markup yet is escaped. `_` in a name stands for `-`."""
+    """Return an element; content that is not markup is escaped. `_` in a name stands for `-`."""
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(_value(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{escape(_number(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -26,7 +27,7 @@ def tag(name: str, *content: str | Markup, **attributes: Attribute) -> Markup:
 
 
 def drawing(width: float, height: float, label: str, parts: Iterable[Markup]) -> Markup:
-    """A whole picture; `label` says what it is to whoever cannot see it."""
+    """Return a whole picture; `label` describes it to those who cannot see it."""
     return tag(
         "svg",
         tag("title", label),
@@ -46,41 +47,74 @@ def text(
     *,
     anchor: str = "start",
     kind: str = "label",
-    limit: float | None = None,
+    limit: float = inf,
 ) -> Markup:
-    """A line of text, shortened to `limit` pixels; the whole of it is then its tooltip."""
-    shown = content if limit is None else shortened(content, limit)
-    hint = [tag("title", content)] if shown != content else []
+    """Return a line of text, shortened to `limit` pixels with the whole of it as tooltip."""
+    shown = shortened(content, limit)
+    hint = _hint(content if shown != content else "")
     return tag("text", *hint, shown, x=x, y=y, text_anchor=anchor, class_=kind)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> Markup:
-    """A straight line."""
+    """Return a straight line."""
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
 
 
 def path(points: Iterable[tuple[float, float]], kind: str, *, hint: str = "") -> Markup:
-    """A line through points."""
+    """Return a line through points; the hint is its tooltip."""
     steps = " ".join(
         f"{'L' if place else 'M'}{_number(x)} {_number(y)}" for place, (x, y) in enumerate(points)
     )
-    inner = [tag("title", hint)] if hint else []
-    return tag("path", *inner, d=steps, class_=kind)
+    return tag("path", *_hint(hint), d=steps, class_=kind)
+
+
+def rect(x: float, y: float, width: float, height: float, **more: Attribute) -> Markup:
+    """Return a rectangle; `hint` is its tooltip, all else are attributes."""
+    inner = _hint(str(more.pop("hint", "")))
+    return tag("rect", *inner, x=x, y=y, width=width, height=height, **more)
+
+
+def circle(x: float, y: float, radius: float, kind: str, hint: str) -> Markup:
+    """Return a dot with a tooltip."""
+    return tag("circle", *_hint(hint), cx=x, cy=y, r=radius, class_=kind)
+
+
+def legend(
+    names: Iterable[str], width: float, mark: float, draw: Callable[[int, float, float], Markup]
+) -> tuple[list[Markup], float]:
+    """Return a legend in as many rows as it takes, and where it ends.
+
+    `draw` draws the mark of an entry, `mark` pixels wide, at a place on the baseline.
+    """
+    parts: list[Markup] = []
+    x, y = 0.0, 14.0
+    for place, name in enumerate(names):
+        wide = width_of(name) + mark + 22
+        if x and x + wide > width:
+            x, y = 0.0, y + 20
+        parts.append(draw(place, x, y))
+        parts.append(text(x + mark + 6, y, name, limit=width - x - mark - 6))
+        x += wide
+    return parts, y + 8
 
 
 def width_of(content: str) -> float:
-    """How wide a text is at most, in the widest of the usual fonts."""
+    """Return how wide a text is at most, in the widest of the usual fonts."""
     return EM * sum(map(_character, content))
 
 
 def shortened(content: str, limit: float) -> str:
-    """As much of a text as fits."""
+    """Return as much of a text as fits."""
     if width_of(content) <= limit:
         return content
     fits = len(content) - 1
     while fits > 1 and width_of(content[:fits] + _ELLIPSIS) > limit:
         fits -= 1
     return content[:fits] + _ELLIPSIS
+
+
+def _hint(content: str) -> list[Markup]:
+    return [tag("title", content)] if content else []
 
 
 def _character(character: str) -> float:
@@ -91,9 +125,5 @@ def _character(character: str) -> float:
     return 0.74 if character.isupper() or ord(character) > 0x2E7F else 0.64
 
 
-def _value(value: Attribute) -> str:
-    return _number(value) if isinstance(value, (int, float)) else str(value)
-
-
-def _number(value: float) -> str:
-    return f"{value:.1f}".rstrip("0").rstrip(".")
+def _number(value: Attribute) -> str:
+    return f"{value:.1f}".rstrip("0").rstrip(".") if isinstance(value, (int, float)) else str(value)

@@ -1,72 +1,169 @@
-"""A report in the terminal."""
+"""A report in the terminal: verdicts first, then tables that keep names and numbers whole."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
 from rich.console import Console
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from wfbench.report.console import plain_table
-from wfbench.report.document import OUTCOME_NAMES, Bars, Check, Exhibit, Outcome, Report, Section
-from wfbench.report.written import written
+from wfbench.report import document as doc
+from wfbench.report.written import WrittenCell, WrittenTable, written, written_table
 
-_ROWS = 12
-_BAR = 24
-_STYLES: dict[Outcome, str] = {"good": "green", "bad": "bold red", "open": "yellow"}
-
-
-def show_report(report: Report, out: Console) -> None:
-    """Print summary and verdicts, then every section."""
-    out.print(clean(report.title), style="bold")
-    for section in report.sections:
-        out.print(_line(section.headline, section.title), soft_wrap=True)
-    for section in report.sections:
-        _show_section(section, out)
+_SERIES = (doc.Curves, doc.Timeline, doc.Spread, doc.Heat)
+_SERIES_ROWS, _ROWS = 12, 40
+"""Rows of data that are made to be drawn, and of other pictures; a mere table is shown whole."""
+_BAR = 20
+_GAP = 2
+_PROSE = 24
+"""Columns that a text needs at least where it is folded."""
+_SMALL = 0.5
+"""Percent; smaller shares are left out."""
+_STYLES: dict[doc.Outcome, str] = {"good": "green", "bad": "bold red", "open": "yellow"}
 
 
-def _line(check: Check, name: str) -> Text:
-    mark = f"{OUTCOME_NAMES[check.outcome]:<7}"
-    return Text.assemble((mark, _STYLES[check.outcome]), clean(f"{name}: {check.says}"))
+def show_report(report: doc.Report, out: Console) -> None:
+    """Print the verdicts of several sections, then every section; a single one by itself."""
+    if len(report.sections) > 1:
+        out.print(clean(report.title), style="bold")
+        for section in report.sections:
+            out.print(_line(section.headline, section.title), soft_wrap=True)
+        out.print()
+    for place, section in enumerate(report.sections):
+        if place:
+            out.print()
+        show_section(section, out)
+
+
+def show_section(section: doc.Section, out: Console) -> None:
+    """Print the headline, the tables, what is not ok, and what a reader must know."""
+    out.print(_line(section.headline, section.title), style="bold", soft_wrap=True)
+    if section.figures:
+        text = ", ".join(f"{fact.name} {fact.value}" for fact in section.figures)
+        out.print(clean(text), soft_wrap=True)
+    for exhibit in section.exhibits:
+        _show_exhibit(exhibit, out)
+    lines = [_line(check, check.name) for check in section.checks if check.outcome != "good"]
+    lines += [Text(clean(f"note: {note}")) for note in section.notes]
+    if lines and section.exhibits:
+        out.print()
+    for line in lines:
+        out.print(line, soft_wrap=True)
+    for command in dict.fromkeys(exhibit.command for exhibit in section.exhibits):
+        if command:
+            out.print(clean(f"made by: {command}"), style="dim", soft_wrap=True)
 
 
 def clean(text: str) -> str:
-    """A text without what a terminal would obey."""
+    """Return a text without control characters, which a terminal would obey."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _show_section(section: Section, out: Console) -> None:
-    out.print()
-    out.print(clean(section.title), style="bold underline")
-    if section.figures:
-        told = ", ".join(f"{fact.name} {fact.value}" for fact in section.figures)
-        out.print(clean(told), soft_wrap=True)
-    for check in section.checks:
-        if check.outcome != "good":
-            out.print(_line(check, check.name), soft_wrap=True)
-    for note in section.notes:
-        out.print(clean(f"note: {note}"), soft_wrap=True)
-    for exhibit in section.exhibits:
-        _show_exhibit(exhibit, out)
+def _line(check: doc.Check, name: str) -> Text:
+    mark = f"{doc.OUTCOME_NAMES[check.outcome]:<10}"
+    return Text.assemble((mark, _STYLES[check.outcome]), clean(f"{name}: {check.says}"))
 
 
-def _show_exhibit(exhibit: Exhibit, out: Console) -> None:
-    out.print()
-    out.print(clean(exhibit.title), style="bold")
+def _show_exhibit(exhibit: doc.Exhibit, out: Console) -> None:
+    table = _shares(exhibit) or written_table(exhibit)
+    if not table.rows:
+        return
+    limit = None
+    if exhibit.picture is not None:
+        limit = _SERIES_ROWS if isinstance(exhibit.picture, _SERIES) else _ROWS
+    if exhibit.title:
+        out.print()
+        out.print(clean(exhibit.title), style="bold")
+    rows = [tuple(clean(cell.text) for cell in row) for row in table.rows[:limit]]
+    heads = _heads(table.heads, rows, out.width)
+    numbers = _number_columns(table)
+    for number, block in enumerate(_blocks(heads, rows, numbers, out.width)):
+        if number:
+            out.print()
+        shown = _table(heads, block, numbers)
+        cells = [[row[i] for i in block] for row in rows]
+        room = out.width - sum(_widths([heads[i] for i in block], cells)) - _GAP * len(block)
+        if isinstance(exhibit.picture, doc.Bars) and not number and room >= _BAR // 2:
+            shown.add_column("", no_wrap=True)
+            bars = _bars(exhibit.table.numbers(exhibit.picture.value), min(room, _BAR))
+            cells = [[*row, bar] for row, bar in zip(cells, bars, strict=False)]
+        for row in cells:
+            shown.add_row(*row)
+        out.print(shown)
+    if len(table.rows) > len(rows):
+        out.print(
+            f"and {len(table.rows) - len(rows):,} more rows with --csv or --html", style="dim"
+        )
+    if exhibit.reading:
+        out.print(clean(exhibit.reading), style="dim", soft_wrap=True)
+
+
+def _number_columns(table: WrittenTable) -> set[int]:
+    return {
+        i
+        for i in range(1, len(table.heads))
+        if any(row[i].is_number for row in table.rows)
+        and all(row[i].is_number or len(row[i].text) < 2 for row in table.rows)
+    }
+
+
+def _blocks(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: set[int], width: int
+) -> Iterator[list[int]]:
+    """Yield which columns to print side by side; each block begins with the first column."""
+    natural = _widths(heads, rows)
+    needed = [
+        wide if i == 0 or i in numbers else min(wide, _PROSE) for i, wide in enumerate(natural)
+    ]
+    block, used = [0], needed[0]
+    for i in range(1, len(heads)):
+        if used + _GAP + needed[i] > width and len(block) > 1:
+            yield block
+            block, used = [0], needed[0]
+        block.append(i)
+        used += _GAP + needed[i]
+    yield block
+
+
+def _heads(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Return the titles, with units in a line of their own where the table is wide."""
+    titles = [clean(head) for head in heads]
+    if sum(_widths(titles, rows)) + _GAP * len(titles) <= width:
+        return titles
+    return [title.replace(" (", "\n(", 1) for title in titles]
+
+
+def _widths(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    lines = [max(map(len, head.split("\n"))) for head in heads]
+    return [max(own, *(len(row[i]) for row in rows)) for i, own in enumerate(lines)]
+
+
+def _shares(exhibit: doc.Exhibit) -> WrittenTable | None:
+    """Return shares as one line of text per row, the largest first."""
     table, picture = exhibit.table, exhibit.picture
-    shown = plain_table(*(clean(column.title) for column in table.columns))
-    bars = _bars(exhibit) if isinstance(picture, Bars) else None
-    if bars is not None:
-        shown.add_column("")
-    for number, row in enumerate(table.rows[:_ROWS]):
-        cells = [clean(written(v, c)) for v, c in zip(row, table.columns, strict=True)]
-        shown.add_row(*cells, *([] if bars is None else [bars[number]]))
-    out.print(shown)
-    if len(table.rows) > _ROWS:
-        out.print(f"and {len(table.rows) - _ROWS} more rows with --csv or --html", style="dim")
-    out.print(clean(f"made by: {exhibit.command}"), style="dim", soft_wrap=True)
+    if not isinstance(picture, doc.Shares):
+        return None
+    parts = {part: table.numbers(part) for part in picture.parts}
+    kept = [i for i, column in enumerate(table.columns) if column.name not in picture.parts]
+    rows = []
+    for number, row in enumerate(table.rows):
+        shares = sorted(((parts[part][number] or 0.0, part) for part in parts), reverse=True)
+        text = ", ".join(f"{part} {share:.0f} %" for share, part in shares if share >= _SMALL)
+        cells = [WrittenCell(written(row[i], table.columns[i])) for i in kept]
+        rows.append((*cells, WrittenCell(text)))
+    return WrittenTable((*(table.columns[i].title for i in kept), "share of time"), tuple(rows))
 
 
-def _bars(exhibit: Exhibit) -> list[str]:
-    assert isinstance(exhibit.picture, Bars)  # noqa: S101 - narrows the type
-    values = exhibit.table.numbers(exhibit.picture.value)
+def _table(heads: Sequence[str], block: Sequence[int], numbers: set[int]) -> RichTable:
+    shown = RichTable(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for i in block:
+        align: Literal["left", "right"] = "right" if i in numbers else "left"
+        shown.add_column(heads[i], justify=align, no_wrap=i == 0 or i in numbers, overflow="fold")
+    return shown
+
+
+def _bars(values: Sequence[float | None], longest: int) -> list[str]:
     most = max((abs(v) for v in values if v is not None), default=0.0) or 1.0
-    return ["" if v is None else "█" * max(1, round(_BAR * abs(v) / most)) for v in values]
+    return ["" if v is None else "█" * max(1, round(longest * abs(v) / most)) for v in values]

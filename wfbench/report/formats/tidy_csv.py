@@ -14,7 +14,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def render_csv(report: Report) -> str:
-    """Checks and the tables of all exhibits as CSV."""
+    """Return checks and the tables of all exhibits as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -31,13 +31,8 @@ def _rows(report: Report) -> Iterator[list[str]]:
         for exhibit in section.exhibits:
             for number, row in enumerate(exhibit.table.rows):
                 for column, value in zip(exhibit.table.columns, row, strict=True):
-                    place = [
-                        _text(exhibit.title),
-                        str(number),
-                        _text(column.name),
-                        _text(column.unit),
-                    ]
-                    yield [*where, *place, _cell(value)]
+                    names = map(_text, (column.name, column.unit))
+                    yield [*where, _text(exhibit.title), str(number), *names, _cell(value)]
 
 
 def _cell(value: Value) -> str:
@@ -49,7 +44,7 @@ def _cell(value: Value) -> str:
 
 
 def _text(text: str) -> str:
-    """A text that no spreadsheet takes for a formula; numbers stay numbers."""
+    """Return a text that no spreadsheet takes for a formula; numbers stay numbers."""
     if not text.startswith(_FORMULA):
         return text
     try:

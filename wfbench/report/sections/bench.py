@@ -1,168 +1,262 @@
-"""Measured throughput: rates, phases, scaling, memory."""
+"""Measured throughput: what `wfbench bench` found, by rates, phases, scaling and memory."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from wfbench.bench.model import Session
-from wfbench.bench.saved import Plan, is_finished, load_machine, load_plan, load_session
-from wfbench.bench.summary import CaseSummary, equal_work, summarise
-from wfbench.report.document import (
-    Check,
-    Fact,
-    Outcome,
-    Section,
+from wfbench.benchmarks.measure.model import PHASES, Session
+from wfbench.benchmarks.measure.saved import (
+    BenchConfig,
+    load_bench_config,
+    load_machine,
+    load_session,
 )
+from wfbench.benchmarks.measure.summary import CaseSummary, EqualWork, equal_work, summarise
+from wfbench.report.document import Bars, Check, Curves, Exhibit, Fact, Outcome, Section, Shares
 from wfbench.report.written import short
 
-from .bench_exhibits import bench_exhibits
-from .common import machine_facts
+from .common import machine_facts, made_by, table
+from .comparison import three
+
+_MB = 2**20
+_DECADES = 30.0
+"""Where rates differ by more than this factor, both axes are logarithmic."""
 
 
-def bench_section(path: Path) -> Section:
-    """The section of one bench run."""
-    plan, session = load_plan(path), load_session(path)
+def saved_bench_section(path: Path) -> Section:
+    """Return the section of a bench run's directory."""
+    return bench_section(load_session(path), load_bench_config(path), load_machine(path))
+
+
+def bench_section(
+    session: Session, plan: BenchConfig | None = None, machine: Mapping[str, Any] | None = None
+) -> Section:
+    """Return the section of a session; the plan and the machine say where it comes from."""
     summaries = summarise(session)
-    command = shlex.join(["wfbench", *plan.command]) if plan.command else "wfbench bench"
-    checks = (*map(_case_check, summaries), *_work_checks(session))
-    exhibits = bench_exhibits(session, summaries, command) if _measured(summaries) else ()
+    command = shlex.join(["wfbench", *plan.command]) if plan and plan.command else "wfbench bench"
+    exhibits = bench_exhibits(session, summaries) if measured(summaries) else ()
+    checks = (*map(_case_check, summaries), *map(work_check, equal_work(session)))
     return Section(
-        title=f"Throughput {plan.run}",
+        title="Throughput" if plan is None else f"Throughput {plan.run}",
         kind="bench",
         headline=_headline(session, summaries, checks),
         checks=checks,
         figures=tuple(_figures(session, summaries)),
-        facts=(*_facts(plan), *machine_facts(load_machine(path))),
-        exhibits=tuple(exhibits),
-        notes=tuple(_notes(summaries)),
+        facts=(
+            *([] if plan is None else [Fact("run", plan.run), Fact("started", plan.created)]),
+            *_facts(session),
+            *([] if machine is None else machine_facts(machine)),
+        ),
+        exhibits=made_by(command, exhibits),
+        notes=tuple(_notes(session, summaries)),
     )
 
 
-def _measured(summaries: Sequence[CaseSummary]) -> list[CaseSummary]:
+def bench_data(session: Session) -> dict[str, Any]:
+    """Return a session with its summaries as JSON values."""
+    return {
+        **session.as_data(),
+        "summaries": [asdict(summary) for summary in summarise(session)],
+        "equal_work": [asdict(work) for work in equal_work(session)],
+    }
+
+
+def measured(summaries: Sequence[CaseSummary]) -> list[CaseSummary]:
+    """Return the cases that have figures."""
     return [summary for summary in summaries if summary.figures is not None]
 
 
-def case_name(summary: CaseSummary) -> str:
-    """A case as people say it."""
+def _name(summary: CaseSummary) -> str:
     return f"{summary.label}, {summary.n_envs} envs"
-
-
-def _headline(session: Session, summaries: Sequence[CaseSummary], checks: Sequence[Check]) -> Check:
-    fastest = max(_measured(summaries), key=_rate, default=None)
-    said = "nothing could be measured"
-    if fastest is not None:
-        said = f"fastest: {case_name(fastest)}, {_rate(fastest):,.0f} transitions/s"
-        if fastest.ratio is not None:
-            same = [s.label for s in summaries if s.n_envs == fastest.n_envs]
-            said += f", {fastest.ratio.value:.3g} times {same[0]}"
-    bad = sum(check.outcome == "bad" for check in checks)
-    outcome: Outcome = "good"
-    if not is_finished(session):
-        planned = len(session.cases) * session.settings.rounds
-        outcome, said = "open", f"{len(session.samples)} of {planned} samples were taken: {said}"
-    if session.settings.smoke:
-        outcome, said = "open", f"smoke, too short to mean anything: {said}"
-    if bad:
-        outcome, said = "bad", f"{bad} of {len(checks)} checks failed; {said}"
-    return Check("result", outcome, said)
 
 
 def _rate(summary: CaseSummary) -> float:
     return summary.figures.rate.value if summary.figures is not None else float("nan")
 
 
+def _headline(session: Session, summaries: Sequence[CaseSummary], checks: Sequence[Check]) -> Check:
+    fastest = max(measured(summaries), key=_rate, default=None)
+    says = "nothing could be measured"
+    if fastest is not None:
+        says = f"fastest: {_name(fastest)}, {_rate(fastest):,.0f} transitions/s"
+        if fastest.ratio is not None:
+            same = [s.label for s in summaries if s.n_envs == fastest.n_envs]
+            says += f", {fastest.ratio.value:.3g} times {same[0]}"
+    bad = sum(check.outcome == "bad" for check in checks)
+    outcome: Outcome = "good"
+    if not session.finished:
+        planned = len(session.cases) * session.settings.rounds
+        outcome, says = "open", f"{len(session.samples)} of {planned} samples were taken: {says}"
+    if session.settings.smoke:
+        outcome, says = "open", f"smoke, too short to mean anything: {says}"
+    if bad:
+        outcome, says = "bad", f"{bad} of {len(checks)} checks failed; {says}"
+    return Check("result", outcome, says)
+
+
 def _case_check(summary: CaseSummary) -> Check:
-    name = case_name(summary)
+    name = _name(summary)
     if summary.failures:
-        return Check(name, "bad", "; ".join(summary.failures))
+        return Check(name, "bad", "; ".join(summary.failures), error=True)
     if summary.figures is None:
         return Check(name, "open", "; ".join(summary.excluded) or "there is no sample")
-    said = f"{_rate(summary):,.0f} transitions/s from {summary.samples} samples"
+    says = f"{_rate(summary):,.0f} transitions/s from {summary.samples} samples"
     if summary.excluded:
-        return Check(name, "open", f"{said}; left out of the mean: {'; '.join(summary.excluded)}")
-    return Check(name, "good", said)
+        return Check(name, "open", f"{says}; left out of the mean: {'; '.join(summary.excluded)}")
+    return Check(name, "good", says)
 
 
-def _work_checks(session: Session) -> Iterable[Check]:
-    for work in equal_work(session):
-        name = f"equal work, {work.n_envs} envs"
-        if work.equal:
-            names = ", ".join(work.labels)
-            yield Check(name, "good", f"{names} collected the same ({work.transition_hash[:8]})")
-        else:
-            odd = ", ".join(work.odd)
-            yield Check(name, "bad", f"{odd} collected other transitions than {work.labels[0]}")
+def work_check(work: EqualWork) -> Check:
+    """Return whether all collectors of a size collected the same."""
+    name = f"equal work, {work.n_envs} envs"
+    if work.equal:
+        names = ", ".join(work.labels)
+        return Check(name, "good", f"{names} collected the same ({work.transition_hash[:8]})")
+    says = f"{', '.join(work.odd)} collected other transitions than {work.labels[0]}"
+    return Check(name, "bad", says, error=True)
 
 
-def _figures(session: Session, summaries: Sequence[CaseSummary]) -> list[Fact]:
-    measured = _measured(summaries)
-    figures = [Fact("cases", f"{len(session.cases)}"), Fact("samples", f"{len(session.samples)}")]
-    if measured:
-        fastest, slowest = max(measured, key=_rate), min(measured, key=_rate)
-        figures = [
-            Fact("fastest", case_name(fastest)),
-            Fact("transitions per second", f"{_rate(fastest):,.0f}"),
-            Fact("times the slowest", f"{_rate(fastest) / _rate(slowest):,.3g}"),
-            *figures,
-        ]
-    return figures
+def _figures(session: Session, summaries: Sequence[CaseSummary]) -> Iterator[Fact]:
+    found = measured(summaries)
+    if found:
+        fastest, slowest = max(found, key=_rate), min(found, key=_rate)
+        yield Fact("fastest", _name(fastest))
+        yield Fact("transitions per second", f"{_rate(fastest):,.0f}")
+        yield Fact("times the slowest", f"{_rate(fastest) / _rate(slowest):,.3g}")
+    yield Fact("cases", str(len(session.cases)))
+    yield Fact("samples", str(len(session.samples)))
 
 
-def _facts(plan: Plan) -> list[Fact]:
-    settings, first = plan.settings, plan.cases[0]
+def _facts(session: Session) -> Iterator[Fact]:
+    settings, first = session.settings, session.cases[0]
     options = ", ".join(f"{key} {value}" for key, value in first.env.options.items())
-    return [
-        Fact("run", plan.run),
-        Fact("started", plan.created),
-        Fact("environment", f"{first.env.name}: {options}" if options else first.env.name),
-        Fact("policy", first.policy),
-        Fact("rounds", f"{settings.rounds}, each case once per round, in changing order"),
-        Fact("a sample", f"a fresh process, at least {short(settings.seconds)} s"),
-        Fact("steps per collect", str(settings.steps)),
-        Fact("seed", str(settings.seed)),
-        *_sources(plan),
-    ]
-
-
-def _sources(plan: Plan) -> list[Fact]:
-    """Where the collectors come from, if any is not told yet by the version of wfbench."""
+    yield Fact("environment", f"{first.env.name}: {options}" if options else first.env.name)
+    yield Fact("policy", first.policy)
+    yield Fact("rounds", f"{settings.rounds}, each case once per round, in shuffled order")
+    yield Fact("a sample", f"a fresh process, at least {short(settings.seconds)} s")
+    yield Fact("steps per collect", str(settings.steps))
+    yield Fact("seed", str(settings.seed))
     by_source: dict[str, list[str]] = {}
-    for case in plan.cases:
+    for case in session.cases:
         if case.source:
             by_source.setdefault(case.source, []).append(case.label)
-    if len(by_source) < 2:
-        return []
-    return [
-        Fact("from " + source, ", ".join(dict.fromkeys(labels)))
-        for source, labels in by_source.items()
-    ]
+    # Where all come from wfbench itself, its version says it.
+    for source, labels in by_source.items() if len(by_source) > 1 else ():
+        yield Fact(f"from {source}", ", ".join(dict.fromkeys(labels)))
 
 
-def _notes(summaries: Sequence[CaseSummary]) -> list[str]:
-    notes = list(dict.fromkeys(note for summary in summaries for note in summary.notes))
+def _notes(session: Session, summaries: Sequence[CaseSummary]) -> Iterator[str]:
+    same = map(work_check, equal_work(session))
+    yield from (f"{check.name}: {check.says}" for check in same if check.outcome == "good")
+    yield from dict.fromkeys(note for summary in summaries for note in summary.notes)
+    busy = []
     for summary in summaries:
         figures = summary.figures
         if figures is not None and figures.lag_max:
-            notes.append(
-                f"{case_name(summary)}: actions came from a policy {figures.lag_mean:.2f} updates "
+            yield (
+                f"{_name(summary)}: actions came from a policy {figures.lag_mean:.2f} updates "
                 f"old on average, {figures.lag_max} at most"
             )
         if summary.outliers:
             rounds = ", ".join(str(number + 1) for number in summary.outliers)
-            notes.append(
-                f"{case_name(summary)}: round {rounds} is far from the others, and part of the mean"
-            )
-    busy = [
-        (s.figures.foreign_cores or 0.0, case_name(s))
-        for s in summaries
-        if s.figures is not None and s.figures.disturbed
-    ]
+            yield f"{_name(summary)}: round {rounds} is far from the others, and part of the mean"
+        if figures is not None and figures.disturbed:
+            busy.append((figures.foreign_cores or 0.0, _name(summary)))
     if busy:
         cores, name = max(busy)
-        notes.append(
-            f"While {len(busy)} of {len(summaries)} cases were measured, other programs used up to "
-            f"{cores:.1f} cores ({name}); stop them, or measure more rounds."
+        yield (
+            f"busy machine: while {len(busy)} of {len(summaries)} cases were measured, other "
+            f"programs used up to {cores:.1f} cores ({name}); stop them, or measure more rounds"
         )
-    return notes
+
+
+def bench_exhibits(session: Session, summaries: Sequence[CaseSummary]) -> Iterator[Exhibit]:
+    """Yield what the cases of a session can show."""
+    yield _throughput(summaries)
+    yield _phases(summaries)
+    known = [(s, s.figures.rate) for s in summaries if s.figures is not None]
+    if len({case.n_envs for case in session.cases}) > 1:
+        rows = [(s.label, s.n_envs, *three(rate)) for s, rate in known]
+        yield _scaling("environments", rows)
+    workers = {s.case: session.cases[s.case].options.get("workers") for s, _ in known}
+    rows = [
+        (f"{s.label.partition(':')[0]}, {s.n_envs} envs", count, *three(rate))
+        for s, rate in known
+        if isinstance(count := workers[s.case], int) and count > 0
+    ]
+    if len({row[:2] for row in rows}) > len({row[0] for row in rows}):
+        yield _scaling("workers", rows)
+    yield _memory(summaries)
+
+
+def _group(summary: CaseSummary) -> str:
+    return f"{summary.n_envs:,} environments"
+
+
+def _throughput(summaries: Sequence[CaseSummary]) -> Exhibit:
+    rows = []
+    for summary in summaries:
+        found: tuple[float | None, ...] = (None,) * 6
+        if summary.figures is not None:
+            figures = summary.figures
+            found = (*three(figures.rate), figures.step_ms, figures.cpu_us, figures.start_up)
+        rows.append(
+            (summary.label, _group(summary), *found, *three(summary.ratio), summary.samples)
+        )
+    heads = (
+        *("collector", "group", "rate (transitions/s) .0 ±", "step (ms)", "CPU (µs/transition)"),
+        *("start-up (s) .2", "vs. first case ±", "samples"),
+    )
+    return Exhibit(
+        title="How fast is each collector?",
+        reading="Transitions per second, geometric mean of the samples, with 95 % intervals; "
+        "start-up and warm-up are not part of it. “vs. first case” is how many times the rate of "
+        "the first collector with as many environments, paired round by round.",
+        table=table(heads, rows),
+        picture=Bars("collector", "rate", "low", "high", group="group"),
+    )
+
+
+def _phases(summaries: Sequence[CaseSummary]) -> Exhibit:
+    rows = [
+        (s.label, _group(s), *(100 * s.figures.phases[name] for name in PHASES))
+        for s in summaries
+        if s.figures is not None
+    ]
+    return Exhibit(
+        title="What is the time spent on?",
+        reading="Share of the wall time by phase; the phases are all of it. Transport is moving "
+        "data between processes, idle is waiting.",
+        table=table(("collector", "group", *(f"{name} (%) .1" for name in PHASES)), rows),
+        picture=Shares("collector", tuple(PHASES), group="group"),
+    )
+
+
+def _scaling(x: str, rows: Sequence[Sequence[float | str | None]]) -> Exhibit:
+    rates = [row[2] for row in rows if isinstance(row[2], float)]
+    log = bool(rates) and max(rates) > _DECADES * min(rates)
+    scale = "; both axes are logarithmic" if log else ""
+    return Exhibit(
+        title=f"How does it scale with {x}?",
+        reading=f"Transitions per second by the number of {x}, with 95 % intervals{scale}. A "
+        "flat line means that more of them bring nothing.",
+        table=table(("collector", x, "rate (transitions/s) .0 ±"), rows),
+        picture=Curves(x, "rate", "collector", "low", "high", from_zero=not log, log=log),
+    )
+
+
+def _memory(summaries: Sequence[CaseSummary]) -> Exhibit:
+    rows = [
+        (s.label, _group(s), s.figures.memory / _MB) for s in summaries if s.figures is not None
+    ]
+    return Exhibit(
+        title="How much memory does it need?",
+        reading="Memory of the whole process tree while it collects, shared pages counted once "
+        "(PSS).",
+        table=table(("collector", "group", "memory (MB) .0"), rows),
+        picture=Bars("collector", "memory", group="group"),
+    )

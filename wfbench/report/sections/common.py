@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from wfbench.contract import Order
-from wfbench.orders import short_names
-from wfbench.report.document import Column, Exhibit, Fact, Heat, Table
-from wfbench.report.written import short
+from wfbench.report import document as doc
+
+if TYPE_CHECKING:
+    from wfbench.contract import Order
 
 
 def known(value: float | None) -> float | None:
-    """A number, or None if it could not be measured."""
+    """Return a number, or None if it could not be measured."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def table(columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> Table:
-    """A table whose numbers are finite or missing."""
-    return Table(
-        tuple(columns),
+def table(heads: Iterable[str | doc.Column], rows: Iterable[Sequence[Any]]) -> doc.Table:
+    """Return a table whose numbers are finite or missing; `columns` explains the heads."""
+    return doc.Table(
+        doc.columns(*heads),
         tuple(
             tuple(known(value) if isinstance(value, float) else value for value in row)
             for row in rows
@@ -28,34 +29,54 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> Table:
     )
 
 
-def machine_facts(machine: Mapping[str, Any]) -> list[Fact]:
-    """On what it was made."""
+def worst(checks: Sequence[doc.Check]) -> doc.Outcome:
+    """Return the worst outcome of checks."""
+    found = doc.count_outcomes(checks)
+    return "bad" if found["bad"] else "open" if found["open"] else "good"
+
+
+def machine_facts(machine: Mapping[str, Any]) -> list[doc.Fact]:
+    """Return which machine and versions something was made with."""
     memory = machine.get("memory_bytes")
     load = machine.get("load") or []
     facts = [
-        Fact("machine", f"{machine.get('cpu')}, {machine.get('usable_cores')} cores"),
-        Fact("memory", f"{memory / 2**30:.1f} GB" if memory else "unknown"),
-        Fact("load at the start", ", ".join(f"{one:.1f}" for one in load) or "unknown"),
-        Fact("wfbench", f"{machine.get('wfbench')}, Python {machine.get('python')}"),
+        doc.Fact("machine", f"{machine.get('cpu')}, {machine.get('usable_cores')} cores"),
+        doc.Fact("memory", f"{memory / 2**30:.1f} GB" if memory else "unknown"),
+        doc.Fact("load at the start", ", ".join(f"{one:.1f}" for one in load) or "unknown"),
+        doc.Fact("wfbench", f"{machine.get('wfbench')}, Python {machine.get('python')}"),
     ]
     packages = machine.get("packages") or {}
     versions = ", ".join(
         f"{name} {packages[name]}" for name in ("torch", "numba") if name in packages
     )
-    return [*facts, Fact("packages", versions)] if versions else facts
+    return [*facts, doc.Fact("packages", versions)] if versions else facts
 
 
-def duration(seconds: float) -> str:
-    """A time as people say it."""
-    if seconds < 60:
-        return f"{short(seconds)} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+def made_by(command: str, exhibits: Iterable[doc.Exhibit]) -> tuple[doc.Exhibit, ...]:
+    """Return exhibits with the command that makes their data again."""
+    return tuple(replace(exhibit, command=exhibit.command or command) for exhibit in exhibits)
+
+
+def list_section(
+    kind: str,
+    title: str,
+    outcome: doc.Outcome,
+    says: str,
+    shown: doc.Table,
+    reading: str = "",
+    **more: Any,
+) -> doc.Section:
+    """Return a section whose only exhibit needs no title; `more` are fields of the section."""
+    exhibits = (
+        doc.Exhibit("", reading, shown, more.pop("command", ""), more.pop("picture", None)),
+    )
+    return doc.Section(title, kind, doc.Check(kind, outcome, says), exhibits=exhibits, **more)
 
 
 def how_to_read(units: Sequence[str]) -> str:
-    """What a stranger needs to know to read orders and returns."""
+    """Return what a newcomer needs to know to read orders and returns."""
+    from wfbench.orders import short_names  # brings numpy, which a list of plugins does not need
+
     short_ones = short_names(tuple(units))
     letters = ", ".join(f"{a} {b}" for a, b in zip(short_ones, units, strict=True) if a != b)
     names = f" ({letters})" if letters else ""
@@ -66,32 +87,21 @@ def how_to_read(units: Sequence[str]) -> str:
     )
 
 
-def position_heat(
-    scored: Sequence[tuple[Order, float]], units: Sequence[str], command: str
-) -> Exhibit:
-    """Mean return of the orders that have a unit in a position."""
+def position_heat(scored: Sequence[tuple[Order, float]], units: Sequence[str]) -> doc.Exhibit:
+    """Return the mean score of the orders that have a unit in a position."""
     rows = []
     for unit, name in enumerate(units):
         for position in range(len(units)):
             values = [s for order, s in scored if order[position] == unit and math.isfinite(s)]
             mean = sum(values) / len(values) if values else None
             rows.append((name, _ordinal(position + 1), mean, len(values)))
-    columns = [
-        Column("unit"),
-        Column("position"),
-        Column("mean return", "points", 1),
-        Column("trainings"),
-    ]
-    return Exhibit(
+    return doc.Exhibit(
         title="Which unit should come when?",
-        reading=(
-            "Mean return of all trainings whose order has the unit (row) in the position (column), "
-            "first position repaired first. Higher is better. A cell with few trainings says "
-            "little, and a mean over other positions mixes their effects in."
-        ),
-        table=table(columns, rows),
-        command=command,
-        picture=Heat(x="position", y="unit", value="mean return", count="trainings"),
+        reading="Mean score of all trainings whose order has the unit (row) in the position "
+        "(column), first position repaired first. Higher is better. A cell with few trainings says "
+        "little, and a mean over other positions mixes their effects.",
+        table=table(("unit", "position", "mean score (points) .1", "trainings"), rows),
+        picture=doc.Heat(x="position", y="unit", value="mean score", count="trainings"),
     )
 
 

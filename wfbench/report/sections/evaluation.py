@@ -2,196 +2,250 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from statistics import fmean
 from typing import Any
 
-from wfbench.contract import Order
-from wfbench.orders import kendall, parse_order
-from wfbench.report.document import (
-    Check,
-    Column,
-    Curves,
-    Dots,
-    Exhibit,
-    Fact,
-    Heat,
-    Section,
-)
+from wfbench.contract import Order, Published
+from wfbench.orders import format_order, kendall, parse_order
+from wfbench.report.document import Check, Curves, Dots, Exhibit, Fact, Heat, Section
 from wfbench.report.written import short
+from wfbench.search.evaluation import CrossRow, EvaluationCell
+from wfbench.store.decoding import decode
 
-from .common import table
+from .common import how_to_read, made_by, table
 
 _TELLING = 0.1
 """Compliance by the order given exceeds that by others at least so far if orders are followed."""
+_FRESH = (
+    "Return on fresh seeds: mean over episodes that nothing was trained on. The score of a run is "
+    "measured while it trains, so the two differ."
+)
 
-CELLS, CROSS = "wfbench/evaluation/1", "wfbench/cross-evaluation/1"
+Values = Mapping[str, Any]
 
 
-def evaluation_section(values: Mapping[str, Any], units: Sequence[str] | None) -> Section:
-    """The section of one saved evaluation; `units` are needed to measure distances of orders."""
-    name = str(values["policy"])
-    crossed = values["schema"] == CROSS
-    exhibits = cross_exhibits(values, units) if crossed else cell_exhibits(values)
-    facts = [Fact("policy", name), Fact("compliance", str(values["definition"]))]
-    facts += [Fact("judged by", str(values["order"]))] if "order" in values else []
-    facts.append(Fact("seed", str(values["seed"])))
+def published_returns(
+    cells: Sequence[EvaluationCell], published: Sequence[Published]
+) -> dict[tuple[str, int], float] | None:
+    """Return our returns where results are published; None if we played only some of those."""
+    found = {(cell.red, cell.horizon): cell.env_return for cell in cells}
+    if not published or not all(key in found for key in published[0].returns):
+        return None
+    return {key: found[key] for key in published[0].returns}
+
+
+def cells_data(cells: Sequence[EvaluationCell], published: Sequence[Published]) -> dict[str, Any]:
+    """Return cells and published results as JSON values."""
+    ours = published_returns(cells, published)
+    board = None
+    if ours is not None:
+        rows = {one.name: [one.returns[key] for key in ours] for one in published}
+        board = {name: {"cells": row, "total": sum(row)} for name, row in rows.items()}
+    return {
+        "cells": [asdict(cell) for cell in cells],
+        "total": None if ours is None else sum(ours.values()),
+        "leader_board": board,
+        "leader_board_cells": [f"{red} {horizon}" for red, horizon in ours or ()],
+    }
+
+
+def cross_data(
+    judges: Sequence[Order], crossed: Sequence[CrossRow], own: Order | None, units: Sequence[str]
+) -> dict[str, Any]:
+    """Return compliance by every judge as JSON values; `own`: what the policy was trained for."""
+    given, others, rows = [], [], []
+    for row in crossed:
+        compliance = row.compliance.tolist()
+        rows.append(
+            {
+                "order": format_order(row.order, units),
+                "return": row.env_return,
+                "actions_changed": row.changed,
+                "compliance": [*compliance],
+            }
+        )
+        given.append(compliance.pop(judges.index(row.order)))
+        others += [fmean(compliance)] if compliance else []
+    return {
+        "judges": [format_order(judge, units) for judge in judges],
+        "own": None if own is None else format_order(own, units),
+        "rows": rows,
+        "by_the_order_given": fmean(given),
+        "by_other_orders": fmean(others) if others else None,
+    }
+
+
+def evaluation_section(values: Values, units: Sequence[str] | None = None) -> Section:
+    """Return the section of an evaluation from its JSON values; `units` explain the orders."""
+    make = _crossed if "judges" in values else _played
+    headline, exhibits, notes = make(values, units)
+    facts = {
+        "policy": values["policy"],
+        "compliance": values["definition"],
+        "judged by": values.get("order"),
+        "seed": str(values["seed"]),
+    }
+    where = f" in {values['env']}" if values.get("env") else ""
     return Section(
-        title=f"Evaluation of {name}",
+        title=f"Evaluation of {values['policy']}{where}",
         kind="evaluation",
-        headline=_cross_headline(values) if crossed else _cells_headline(values),
-        facts=tuple(facts),
-        exhibits=tuple(exhibits),
+        headline=headline,
+        facts=tuple(Fact(name, value) for name, value in facts.items() if value),
+        exhibits=made_by(values.get("command", ""), exhibits),
+        notes=tuple(notes),
     )
 
 
-def _command(values: Mapping[str, Any]) -> str:
-    fallback = "wfbench evaluate" + (" --orders …" if values["schema"] == CROSS else " …")
-    return str(values.get("command", fallback))
+Parts = tuple[Check, Sequence[Exhibit], Sequence[str]]
 
 
-def _cells_headline(values: Mapping[str, Any]) -> Check:
-    if values.get("total") is not None:
-        board = {name: row["total"] for name, row in (values.get("leader_board") or {}).items()}
-        beside = ", ".join(f"{name} {short(total)}" for name, total in board.items())
-        said = f"sum over the leader board's six cells {short(values['total'])} (beside: {beside})"
-        return Check("evaluation", "good", said)
-    return Check("evaluation", "good", f"{len(values['cells'])} cells were played")
+def _played(values: Values, units: Sequence[str] | None) -> Parts:
+    """Return how well a policy defends."""
+    cells = [_decode_cell(cell) for cell in values["cells"]]
+    total, order = values.get("total"), values.get("order")
+    says = f"return on fresh seeds in {len(cells)} cells of red agent and horizon"
+    if total is not None:
+        board = values.get("leader_board") or {}
+        others = ", ".join(f"{name} {short(sum(row['cells']))}" for name, row in board.items())
+        says = f"return on fresh seeds, summed where results are published: {short(total)}"
+        says += f" ({others})"
+    notes = [_FRESH]
+    notes += [f"Compliance is judged by {order}."] if order else []
+    notes += [] if units is None else [how_to_read(units)]
+    exhibits = (_cells(cells), *_published(values, cells))
+    return Check("evaluation", "good", says), exhibits, notes
 
 
-def cell_exhibits(values: Mapping[str, Any]) -> list[Exhibit]:
-    """Return in every cell."""
-    columns = [
-        Column("cell"),
-        Column("return", "points per episode", 2),
-        Column("low", "points", 2),
-        Column("high", "points", 2),
-        Column("compliance", digits=3),
-        Column("chance", digits=3),
-        Column("fixes", "per episode", 1),
-        Column("episodes"),
-    ]
+def _decode_cell(values: Values) -> EvaluationCell:
+    kept = dict(values)
+    if "beside_compliance" in kept:  # 0.1.0
+        kept["secondary_compliance"] = kept.pop("beside_compliance")
+    return decode(EvaluationCell, kept, "evaluation")
+
+
+def _crossed(values: Values, units: Sequence[str] | None) -> Parts:
+    """Return whether behaviour follows the order."""
+    given, others = values["by_the_order_given"], values["by_other_orders"]
+    headline = Check("orders", "open", "there is only one order, so nothing to compare")
+    if others is not None:
+        says = f"compliance {given:.2f} by the order given, {others:.2f} by the average other order"
+        headline = Check("orders", "good", says)
+        if given - others < _TELLING:
+            says += ": which order is given makes little difference"
+            headline = Check("orders", "open", says)
+    notes = [] if units is None else [how_to_read(units)]
+    own, rows = values.get("own"), values["rows"]
+    changed = [row["actions_changed"] for row in rows if row["order"] != own]
+    if own is not None and changed:
+        notes.append(
+            f"Giving it another order changes its action on {fmean(changed):.0%} of the "
+            "observations it meets."
+        )
+    place = {judge: index for index, judge in enumerate(values["judges"])}
+    exhibits = (_matrix(rows, place), _given(rows, place, own), *_by_distance(rows, place, units))
+    return headline, exhibits, notes
+
+
+def _cells(cells: Sequence[EvaluationCell]) -> Exhibit:
     rows = []
-    for cell in values["cells"]:
-        half = cell["half_interval"]
-        mean = cell["env_return"]
-        low, high = (None, None) if half is None else (mean - half, mean + half)
-        name = f"{cell['red'] or 'its red agent'}, {cell['horizon']} steps"
+    for cell in cells:
+        mean, half = cell.env_return, cell.half_interval
+        name = f"{cell.red or 'its red agent'}, {cell.horizon} steps"
         rows.append(
             (
-                name,
-                mean,
-                low,
-                high,
-                cell["compliance"],
-                cell["chance"],
-                cell["fixes"],
-                cell["episodes"],
+                *(name, mean, mean - half, mean + half, cell.compliance, cell.chance),
+                *(cell.secondary_compliance, cell.fixes, cell.counted, cell.wasted, cell.episodes),
             )
         )
-    exhibits = [
-        Exhibit(
-            title="How well does the policy defend?",
-            reading=(
-                "Mean return per episode against each red agent over each horizon, on seeds that "
-                "nothing was trained on; to the right is better, 0 is best. Chance is the "
-                "compliance of random fixes in the states the policy met."
-            ),
-            table=table(columns, rows),
-            command=_command(values),
-            picture=Dots("cell", "return", "low", "high"),
-        )
-    ]
-    return exhibits + _board(values)
+    heads = (
+        *("cell", "return on fresh seeds (points per episode) .2 ±", "compliance .3", "chance .3"),
+        *("secondary compliance .3", "fixes (per episode) .1", "counted (per episode) .1"),
+        *("wasted (per episode) .1", "episodes"),
+    )
+    return Exhibit(
+        title="How well does the policy defend?",
+        reading="Mean return per episode against each red agent over each horizon, with a 95 % "
+        "interval for this very policy; to the right is better, 0 is best. Chance is the "
+        "compliance of random fixes in the states the policy met.",
+        table=table(heads, rows),
+        picture=Dots("cell", "return on fresh seeds", "low", "high"),
+    )
 
 
-def _board(values: Mapping[str, Any]) -> list[Exhibit]:
-    board = values.get("leader_board")
-    if not board:
-        return []
-    rows = [("this policy", values["total"])]
-    rows += [(name, row["total"]) for name, row in board.items()]
-    return [
-        Exhibit(
-            title="How does it compare with the published results?",
-            reading=(
-                "Sum of the mean returns over the six cells of the CAGE-2 leader board; to the "
-                "right is better. The others were measured by the board, not here."
-            ),
-            table=table([Column("policy"), Column("total", "points", 2)], rows),
-            command=_command(values),
-            picture=Dots("policy", "total"),
-        )
-    ]
+def _published(values: Values, cells: Sequence[EvaluationCell]) -> Iterator[Exhibit]:
+    board, total = values.get("leader_board"), values.get("total")
+    if not board or total is None:
+        return
+    ours = {f"{cell.red} {cell.horizon}": cell.env_return for cell in cells}
+    names = values.get("leader_board_cells", ())  # 0.1.0 did not store them
+    rows = [("this policy", total, *(ours[name] for name in names))]
+    for name, row in board.items():
+        rows.append((name, sum(row["cells"]), *(row["cells"] if names else ())))
+    yield Exhibit(
+        title="How does it compare with the published results?",
+        reading="Sum of the mean returns over the published red agents and horizons; to the right "
+        "is better. The others were measured by those who published them, not here.",
+        table=table(("policy", "total (points) .2", *(f"{name} .2" for name in names)), rows),
+        picture=Dots("policy", "total"),
+    )
 
 
-def _cross_headline(values: Mapping[str, Any]) -> Check:
-    own, others = values["by_the_order_given"], values["by_other_orders"]
-    if own is None or others is None:
-        return Check("orders", "open", "there is only one order, so nothing to tell apart")
-    said = f"compliance {own:.2f} by the order given, {others:.2f} by the average other order"
-    if own - others >= _TELLING:
-        return Check("orders", "good", said)
-    return Check("orders", "open", f"{said}: which order is given makes little difference")
+def _given(rows: Sequence[Values], place: Mapping[str, int], own: str | None) -> Exhibit:
+    cells = []
+    for row in sorted(rows, key=lambda row: -row["return"]):
+        compliance = row["compliance"]
+        by_own = (None, None)
+        if own is not None:
+            by_own = (compliance[place[own]], 100 * row["actions_changed"])
+        cells.append((row["order"], row["return"], compliance[place[row["order"]]], *by_own))
+    heads = (
+        *("order given", "return on fresh seeds (points) .1", "compliance by that order .2"),
+        *("by its own order .2", "actions changed (%) .0"),
+    )
+    return Exhibit("What does each order lead to?", "", table(heads, cells))
 
 
-def cross_exhibits(values: Mapping[str, Any], units: Sequence[str] | None) -> list[Exhibit]:
-    """The matrix of orders given and orders judged by, and how compliance falls with distance."""
-    judges, rows = list(values["judges"]), values["rows"]
-    given = list(dict.fromkeys(row["order"] for row in rows))
-    shown = [judge for judge in judges if judge in set(given)]
-    cells: list[tuple[str, str, float]] = []
-    for order in sorted(given, key=judges.index):
-        # A policy was trained for an order more than once: its cells are means.
+def _matrix(rows: Sequence[Values], place: Mapping[str, int]) -> Exhibit:
+    given = {row["order"] for row in rows}
+    shown = [judge for judge in place if judge in given]
+    cells = []
+    for order in shown:
+        # Where several policies were trained for one order, a cell is their mean.
         same = [row["compliance"] for row in rows if row["order"] == order]
-        for judge in shown:
-            place = judges.index(judge)
-            cells.append((order, judge, sum(one[place] for one in same) / len(same)))
-    columns = [Column("order given"), Column("judged by"), Column("compliance", digits=2)]
-    exhibits = [
-        Exhibit(
-            title="Does behaviour follow the order?",
-            reading=(
-                "Compliance of the policy that was given one order (row) when it is judged by "
-                "another (column). If the order is followed, the diagonal stands out; equal rows "
-                "mean that the order given changes nothing."
-            ),
-            table=table(columns, cells),
-            command=_command(values),
-            picture=Heat(x="judged by", y="order given", value="compliance"),
-        )
-    ]
-    return exhibits + _by_distance(values, units)
+        cells += [(order, judge, fmean(one[place[judge]] for one in same)) for judge in shown]
+    return Exhibit(
+        title="Does behaviour follow the order?",
+        reading="Compliance of the policy that was given one order (row) when it is judged by "
+        "another (column). If the order is followed, the diagonal stands out; equal rows mean that "
+        "the order given changes nothing.",
+        table=table(("order given", "judged by", "compliance .2"), cells),
+        picture=Heat(x="judged by", y="order given", value="compliance"),
+    )
 
 
-def _by_distance(values: Mapping[str, Any], units: Sequence[str] | None) -> list[Exhibit]:
+def _by_distance(
+    rows: Sequence[Values], place: Mapping[str, int], units: Sequence[str] | None
+) -> Iterator[Exhibit]:
     if units is None:
-        return []
-    judges: list[Order] = [parse_order(judge, units) for judge in values["judges"]]
+        return
+    judges = [parse_order(judge, units) for judge in place]
     pairs = len(units) * (len(units) - 1) // 2
-    found: dict[int, list[float]] = {}
-    for row in values["rows"]:
+    by_swaps: dict[int, list[float]] = {}
+    for row in rows:
         order = parse_order(row["order"], units)
         for judge, compliance in zip(judges, row["compliance"], strict=True):
-            found.setdefault(round(pairs * kendall(order, judge)), []).append(compliance)
-    rows = [
-        ("mean over orders", swaps, sum(all_) / len(all_), len(all_))
-        for swaps, all_ in sorted(found.items())
+            by_swaps.setdefault(round(pairs * kendall(order, judge)), []).append(compliance)
+    cells = [
+        ("mean over orders", swaps, fmean(values), len(values))
+        for swaps, values in sorted(by_swaps.items())
     ]
-    columns = [
-        Column("curve"),
-        Column("pairs ranked differently"),
-        Column("compliance", digits=3),
-        Column("pairs of orders"),
-    ]
-    return [
-        Exhibit(
-            title="How fast does compliance fall with another order?",
-            reading=(
-                "Mean compliance by how many pairs of units the judging order ranks otherwise than "
-                "the order given: 0 is the order itself, the largest number its reverse."
-            ),
-            table=table(columns, rows),
-            command=_command(values),
-            picture=Curves("pairs ranked differently", "compliance", "curve", from_zero=True),
-        )
-    ]
+    heads = ("curve", "pairs ranked differently", "compliance .3", "pairs of orders")
+    yield Exhibit(
+        title="How fast does compliance fall with another order?",
+        reading="Mean compliance by how many pairs of units the judging order ranks differently "
+        "from the order given: 0 is the order itself, the largest number its reverse.",
+        table=table(heads, cells),
+        picture=Curves("pairs ranked differently", "compliance", "curve", from_zero=True),
+    )

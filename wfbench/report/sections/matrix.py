@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from wfbench.landscape.from_runs import command_of
-from wfbench.report.document import (
-    Bars,
-    Check,
-    Column,
-    Curves,
-    Exhibit,
-    Fact,
-    Outcome,
-    Section,
-)
+from wfbench.report.document import Bars, Check, Curves, Exhibit, Fact, Outcome, Section
 from wfbench.report.written import short
-from wfbench.search.results import WorkflowResult, better
+from wfbench.search.history import RecordedSearch
+from wfbench.search.landscape.from_runs import command_of
+from wfbench.store.events import WorkflowFailed, WorkflowFinished, WorkflowResult, better
 
-from .common import table
-from .recorded import RecordedSearch
-from .search_exhibits import phases_exhibit
+from .common import how_to_read, made_by, table
+from .search import phases_exhibit, score_note
+
+TURNS = "The combinations took turns, workflow by workflow, with the same seeds."
+TOGETHER = "The combinations ran at the same time, so their timing is not comparable."
+APART = "These runs were made at different times, so their speed may differ by chance."
 
 
-def matrix_section(title: str, searches: Sequence[RecordedSearch], *, same_run: bool) -> Section:
-    """What the combinations differ by; they are only comparable if they ran as one matrix."""
+def matrix_section(
+    title: str, searches: Sequence[RecordedSearch], timing: str = TURNS, *, brief: bool = False
+) -> Section:
+    """Return what the combinations differ by; `timing` says whether their speed compares.
+
+    `brief` leaves out what needs a picture: the summary of a run.
+    """
     command = " ; ".join(dict.fromkeys(command_of(search.config) for search in searches))
     names = _names(searches)
-    exhibits = [_best_so_far(searches, names, command), _rates(searches, names, command)]
-    if all(search.seconds().get("wall") for search in searches):
-        exhibits.append(phases_exhibit(list(searches), command))
-    notes = (
-        ["The combinations took turns, workflow by workflow, with the same seeds."]
-        if same_run
-        else ["These runs were made at different times, so their speed may differ by chance."]
-    )
+    exhibits = [_rates(searches, names)]
+    if not brief:
+        exhibits.insert(0, _best_so_far(searches, names))
+        if all(search.work for search in searches):
+            exhibits.append(phases_exhibit(searches))
     return Section(
         title=title,
         kind="matrix",
@@ -44,13 +40,13 @@ def matrix_section(title: str, searches: Sequence[RecordedSearch], *, same_run: 
             Fact("searches", str(len(searches))),
             Fact("environment steps", f"{sum(search.env_steps for search in searches):,}"),
         ),
-        exhibits=tuple(exhibits),
-        notes=tuple(notes),
+        exhibits=made_by(command, exhibits),
+        notes=(timing, score_note(searches[0]), how_to_read(searches[0].units)),
     )
 
 
 def _names(searches: Sequence[RecordedSearch]) -> list[str]:
-    """By combination where that tells them apart, else by run."""
+    """Name searches by combination where that tells them apart, else by run."""
     names = [search.combination for search in searches]
     return names if len(set(names)) == len(names) else [search.id for search in searches]
 
@@ -64,86 +60,62 @@ def _headline(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Check
     complete = all(search.complete for search in searches)
     found_one = best is not None and best[1].compliant
     outcome: Outcome = "good" if complete and found_one else "open"
-    if any(search.told("workflow-failed") for search in searches):
+    if any(search.events(WorkflowFailed) for search in searches):
         outcome = "bad"
-    said = f"{len(searches)} searches"
+    says = f"{len(searches)} searches"
     if best is not None:
         name, result, search = best
-        said += f"; best: {search.written(result.order)} by {name}, return {short(result.score)}"
+        says += f"; best: {search.written(result.order)} by {name}, score {short(result.score)}"
     if not complete:
-        said += "; not all have finished"
-    if any(search.config["smoke"] for search in searches):
-        outcome, said = "open", f"smoke, too short to mean anything: {said}"
-    return Check("result", outcome, said)
+        says += "; not all have finished"
+    if any(search.config.smoke for search in searches):
+        outcome, says = "open", f"smoke, too short to mean anything: {says}"
+    return Check("result", outcome, says)
 
 
-def _best_so_far(searches: Sequence[RecordedSearch], names: Sequence[str], command: str) -> Exhibit:
+def _best_so_far(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Exhibit:
     rows = []
     for name, search in zip(names, searches, strict=True):
-        best: WorkflowResult | None = None
-        for event in search.told("workflow-finished"):
-            result = WorkflowResult.from_values(event)
-            best = result if better(result, best) else best
-            if best is not None and math.isfinite(best.score):
+        for entry, best in search.best_so_far():
+            if best is not None and isinstance(entry.event, WorkflowFinished):
                 order = search.written(best.order)
-                rows.append((name, event["ledger"], best.score, best.compliance, order))
-    columns = [
-        Column("search"),
-        Column("environment steps"),
-        Column("best return", "points per episode", 1),
-        Column("its compliance", digits=3),
-        Column("its order"),
-    ]
+                rows.append((name, entry.env_steps_spent, best.score, best.compliance, order))
+    heads = (
+        *("search", "environment steps", "best score (points per episode) .1"),
+        *("its compliance .3", "its order"),
+    )
     return Exhibit(
         title="Which combination finds a good order soonest?",
-        reading=(
-            "Return of the best order so far, compliant orders before others, by environment steps "
-            "spent. Higher and further left is better. It can fall once: when the first compliant "
-            "order replaces a better one that was not."
-        ),
-        table=table(columns, rows),
-        command=command,
-        picture=Curves("environment steps", "best return", "search", steps=True),
+        reading="Score of the best order so far, compliant orders before others, by environment "
+        "steps spent. Higher and further left is better. It can fall once: when the first "
+        "compliant order replaces a better one that was not.",
+        table=table(heads, rows),
+        picture=Curves("environment steps", "best score", "search", steps=True),
     )
 
 
-def _rates(searches: Sequence[RecordedSearch], names: Sequence[str], command: str) -> Exhibit:
+def _rates(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Exhibit:
     rows = []
     for name, search in zip(names, searches, strict=True):
-        seconds, best = search.seconds(), search.best()
-        start = seconds.get("open", 0.0)
-        wall = seconds.get("wall", 0.0) - start
-        finished = search.finished()
+        best, finished = search.best(), search.finished()
         rows.append(
             (
-                name,
-                search.env_steps / wall if wall > 0 else None,
-                search.env_steps,
-                wall,
-                start,
-                sum(result.compliant for result in finished),
-                len(finished),
+                *(name, search.config.settings["seed"], search.rate or None, search.env_steps),
+                *(search.elapsed, search.work.get("start_up", 0.0)),
+                f"{sum(result.compliant for result in finished)} of {len(finished)}",
+                None if best is None else search.written(best.order),
                 None if best is None else best.score,
             )
         )
-    columns = [
-        Column("search"),
-        Column("rate", "steps/s", 0),
-        Column("environment steps"),
-        Column("time", "s", 1),
-        Column("start-up", "s", 1),
-        Column("compliant"),
-        Column("workflows"),
-        Column("best return", "points per episode", 1),
-    ]
+    heads = (
+        *("search", "seed", "rate (steps/s) .0", "environment steps", "time (s) .1"),
+        *("start-up (s) .1", "compliant", "best order", "best score (points per episode) .1"),
+    )
     return Exhibit(
         title="How fast was each search?",
-        reading=(
-            "Environment steps per second, learning included and start-up (building environments "
-            "and learner for every workflow) left out. One run each, so there is no interval: "
-            "wfbench bench measures speed properly."
-        ),
-        table=table(columns, rows),
-        command=command,
+        reading="Environment steps per elapsed second, with learning and start-up (building "
+        "environments and learner for every workflow). One run each, so there is no interval: "
+        "wfbench bench measures speed properly.",
+        table=table(heads, rows),
         picture=Bars("search", "rate"),
     )

@@ -1,54 +1,115 @@
-"""Which documented claims hold here."""
+"""Which documented claims hold on this machine: `wfbench reproduce`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from wfbench.report.document import Check, Column, Exhibit, Fact, Outcome, Section
+from wfbench.benchmarks.reproduce.model import ClaimResult, Reproduction, write_reproduction
+from wfbench.report import document as doc
+from wfbench.report.formats.markdown import whole_markdown
+from wfbench.report.written import duration
+from wfbench.store.files import write_whole
 
 from .common import machine_facts, table
 
-REPRODUCTION = "wfbench/reproduction/1"
-_OUTCOMES: Mapping[str, Outcome] = {"reproduced": "good", "not reproduced": "bad"}
-"""Every other verdict leaves it open."""
+_OUTCOMES: Mapping[str, doc.Outcome] = {"reproduced": "good", "not reproduced": "bad"}
+"""Every other verdict leaves it undecided."""
+_QUIET = 0.5
+"""Load per core up to which a machine counts as quiet."""
 
 
-def reproduction_section(values: Mapping[str, Any]) -> Section:
-    """Which documented claims hold on this machine."""
-    claims, command = values["claims"], str(values["command"])
-    checks, rows, exhibits = [], [], []
-    for claim in claims:
-        finding = claim["finding"]
-        verdict = "failed" if finding is None else str(finding["verdict"])
-        why = str(claim["failure"] if finding is None else finding["why"])
-        outcome: Outcome = "bad" if finding is None else _OUTCOMES.get(verdict, "open")
-        checks.append(Check(str(claim["summary"]), outcome, f"{verdict}: {why}"))
-        measured = None if finding is None else finding["measured"]
-        about = (claim["summary"], claim["documented"], claim["conditions"])
-        rows.append((*about, measured, verdict, why))
-        for part in () if finding is None else finding["tables"]:
-            columns = [Column(str(name)) for name in part["columns"]]
-            exhibits.append(Exhibit(str(part["title"]), why, table(columns, part["rows"]), command))
-    names = ("claim", "documented", "conditions", "measured", "verdict", "why")
-    first = Exhibit(
-        title="Which documented claims hold here?",
-        reading="Each claim as it is documented, and what the same measurement says here.",
-        table=table([Column(name) for name in names], rows),
-        command=command,
-    )
-    quick = "quick: smaller than documented, and less certain; " if values["quick"] else ""
+def reproduction_section(found: Reproduction) -> doc.Section:
+    """Return the claims with their verdicts, and the tables of their findings."""
+    checks = tuple(map(_check, found.claims))
     held = sum(check.outcome == "good" for check in checks)
-    outcome = "bad" if any(claim["finding"] is None for claim in claims) else "good"
-    return Section(
+    quick = "quick: smaller than documented, and less certain; " if found.quick else ""
+    return doc.Section(
         title="Documented claims",
         kind="reproduction",
-        headline=Check("claims", outcome, f"{quick}{held} of {len(claims)} claims are reproduced"),
-        checks=tuple(checks),
-        facts=(
-            Fact("started", str(values["created"])),
-            Fact("seed", str(values["seed"])),
-            *machine_facts(values["machine"]),
+        headline=doc.Check(
+            "claims",
+            "bad" if found.failed else "good",
+            f"{quick}{held} of {len(checks)} claims are reproduced",
         ),
-        exhibits=(first, *exhibits),
+        checks=checks,
+        figures=(doc.Fact("seed", str(found.seed)), doc.Fact("time", duration(found.seconds))),
+        facts=(doc.Fact("started", found.created), *machine_facts(found.machine)),
+        exhibits=(_claims(found), *_tables(found)),
+        notes=tuple(_notes(found)),
     )
+
+
+def write_reproduction_files(folder: Path, found: Reproduction) -> list[Path]:
+    """Write `reproduction.json` and `reproduction.md`; return their paths."""
+    data, text = folder / "reproduction.json", folder / "reproduction.md"
+    write_reproduction(data, found)
+    write_whole(text, reproduction_markdown(found).encode())
+    return [data, text]
+
+
+def reproduction_markdown(found: Reproduction) -> str:
+    """Return everything that was found as Markdown, dated as the reproduction is."""
+    section = reproduction_section(found)
+    version = str(found.machine.get("wfbench", ""))
+    return whole_markdown(doc.Report(section.title, found.created, version, (section,)))
+
+
+def _verdict(claim: ClaimResult) -> tuple[str, str]:
+    """Return what was found, and why."""
+    found = claim.finding
+    return ("failed", str(claim.failure)) if found is None else (found.verdict, found.why)
+
+
+def _check(claim: ClaimResult) -> doc.Check:
+    verdict, why = _verdict(claim)
+    failed = claim.finding is None
+    outcome = "bad" if failed else _OUTCOMES.get(verdict, "open")
+    return doc.Check(claim.name, outcome, f"{verdict}: {why}", error=failed)
+
+
+def _claims(found: Reproduction) -> doc.Exhibit:
+    rows = []
+    for claim in found.claims:
+        source = f"; {claim.source}" if claim.source else ""
+        measurements = ", ".join(map(str, claim.measurements))
+        rows.append(
+            (
+                claim.name,
+                claim.number or None,
+                claim.summary,
+                f"{claim.documented} ({claim.conditions}{source})",
+                None if claim.finding is None else claim.finding.measured,
+                *_verdict(claim),
+                f"{measurements} ({claim.seconds:.0f} s)" if measurements else None,
+            )
+        )
+    heads = ("claim", "#", "summary", "documented", "measured", "verdict", "why", "measurements")
+    return doc.Exhibit(
+        title="Which documented claims hold here?",
+        reading="Each claim as it is documented, and what the same measurement gives here. Figures "
+        "in brackets are 95 % intervals over rounds. How each claim is tested is described in "
+        "docs/reproduction.md; every sample is in reproduction.json.",
+        table=table(heads, rows),
+        command=found.command,
+    )
+
+
+def _tables(found: Reproduction) -> Iterator[doc.Exhibit]:
+    for claim in found.claims:
+        for part in () if claim.finding is None else claim.finding.tables:
+            heads = [doc.Column(name) for name in part.columns]
+            title = f"{claim.name}: {part.title}"
+            yield doc.Exhibit(title, "", table(heads, part.rows), found.command)
+
+
+def _notes(found: Reproduction) -> Iterator[str]:
+    for claim in found.claims:
+        if claim.finding is not None and claim.finding.scaled:
+            yield f"{claim.name} was scaled: {'; '.join(claim.finding.scaled)}"
+    load, cores = found.machine.get("load"), found.machine.get("usable_cores")
+    if load and cores and load[0] > _QUIET * cores:
+        yield (
+            f"The minute before this began had a load of {load[0]:.1f} on {cores} cores: if that "
+            "went on, times are longer and ratios less certain than on a quiet machine."
+        )

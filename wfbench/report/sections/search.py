@@ -2,130 +2,277 @@
 
 from __future__ import annotations
 
-from wfbench.landscape.from_runs import command_of
-from wfbench.landscape.records import Landscape
-from wfbench.plugins import PluginHost
-from wfbench.report.document import (
-    Check,
-    Exhibit,
-    Fact,
-    Outcome,
-    Section,
-)
-from wfbench.report.written import short
-from wfbench.search.results import HOPELESS, WorkflowResult
+import math
+import shlex
+from collections.abc import Iterator, Sequence
+from statistics import fmean
 
-from .common import duration, how_to_read, machine_facts, position_heat
-from .recorded import RecordedSearch
-from .run_regret import regret_exhibit
-from .search_exhibits import belief_exhibit, learning_exhibit, orders_exhibit, phases_exhibit
+from wfbench.host.manager import PluginHost
+from wfbench.report import document as doc
+from wfbench.report.order_summary import by_order
+from wfbench.report.written import duration, short
+from wfbench.search.history import RecordedSearch, belief_of
+from wfbench.search.job import parse_score
+from wfbench.search.landscape.from_runs import command_of
+from wfbench.search.landscape.records import Landscape
+from wfbench.store.events import (
+    HOPELESS,
+    PHASES,
+    RunWarning,
+    UpdateFinished,
+    WorkflowFailed,
+    WorkflowFinished,
+)
+
+from .common import how_to_read, machine_facts, made_by, position_heat, table
+from .landscape import regret_exhibit
+
+_TIMES = 1.96
 
 
 def search_section(
-    search: RecordedSearch, host: PluginHost | None, landscape: Landscape | None = None
-) -> Section:
-    """The section of one search; beliefs need the searcher's plugin, regret a landscape."""
+    search: RecordedSearch,
+    host: PluginHost | None,
+    landscape: Landscape | None = None,
+    *,
+    brief: bool = False,
+) -> doc.Section:
+    """Return the section of a search; beliefs need the searcher's plugin, regret a landscape.
+
+    `brief` leaves out what needs a picture and adds what to do next: the summary of a run.
+    """
     finished = search.finished()
-    command = command_of(search.config)
-    exhibits: list[Exhibit] = []
-    notes = [how_to_read(search.units)]
-    notes += [f"Warning: {event['text']}" for event in search.told("warning")]
+    command = "" if brief else command_of(search.config)
+    exhibits: list[doc.Exhibit] = []
+    notes = [how_to_read(search.units), score_note(search)]
+    notes += [f"Warning: {event.text}" for event in search.events(RunWarning)]
     if finished:
-        exhibits += [orders_exhibit(search, finished, command), learning_exhibit(search, command)]
-        belief, why = belief_exhibit(search, host, command)
-        exhibits += [belief] if belief is not None else []
+        exhibits.append(orders_exhibit(search))
+        belief, why = belief_exhibit(search, host)
+        # From one score alone a searcher cannot know how far scores lie apart.
+        exhibits += [belief] if belief is not None and not (brief and len(finished) < 2) else []
         notes += [why] if why else []
+    if finished and not brief:
+        exhibits.insert(1, learning_exhibit(search))
         scored = [(result.order, result.score) for result in finished]
-        exhibits.append(position_heat(scored, search.units, command))
+        exhibits.append(position_heat(scored, search.units))
         if landscape is not None:
             exhibits.append(regret_exhibit(search, landscape, command))
-    if search.seconds().get("wall"):
-        exhibits.append(phases_exhibit([search], command))
-    return Section(
+    if search.work:
+        exhibits.append(phases_exhibit([search]))
+    if brief:
+        notes.append(f"files are in {search.path}")
+        if search.best() is not None:
+            notes.append(f"next: wfbench evaluate {shlex.quote(str(search.path / 'policy.npz'))}")
+    return doc.Section(
         title=f"Search {search.id}",
         kind="search",
         headline=_headline(search, finished),
-        checks=tuple(_checks(search, finished)),
+        checks=tuple(_checks(search, () if brief else finished)),
         figures=tuple(_figures(search, finished)),
         facts=tuple(_facts(search)),
-        exhibits=tuple(exhibits),
+        exhibits=made_by(command, exhibits),
         notes=tuple(notes),
     )
 
 
-def _headline(search: RecordedSearch, finished: list[WorkflowResult]) -> Check:
-    threshold = search.config["settings"]["threshold"]
+def score_note(search: RecordedSearch) -> str:
+    """Return what the score of a search is the mean of."""
+    score = parse_score(str(search.config.settings["score"]))
+    if score.evaluates:
+        what = f"{score.count} evaluation episodes after each training"
+    else:
+        what = f"the last {score.count} training episodes of every environment"
+    return (
+        f"Score: mean return of {what}. It differs from the return on fresh seeds that `wfbench "
+        "evaluate` gives for the kept policy."
+    )
+
+
+def _headline(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> doc.Check:
+    threshold = search.config.settings["threshold"]
     compliant = sum(result.compliant for result in finished)
-    said = (
+    says = (
         f"{compliant} of {len(finished)} trainings follow their order at least {threshold:.0%} "
-        f"of the time ({search.config['definition']})"
+        f"of the time ({search.config.definition})"
     )
     best = search.best()
     if best is not None:
-        said += f"; best single training: {search.written(best.order)}, return {short(best.score)}"
-    outcome: Outcome = "good" if compliant else "open"
+        says += f"; best single training: {search.written(best.order)}, score {short(best.score)}"
+    outcome: doc.Outcome = "good" if compliant else "open"
     if not search.complete:
-        outcome, said = "open", f"not finished: {said}"
-    if search.told("workflow-failed"):
-        outcome, said = "bad", f"a training failed: {said}"
-    if search.config["smoke"]:
-        outcome, said = "open", f"a smoke run, too short to mean anything: {said}"
-    return Check("result", outcome, said)
+        outcome, says = "open", f"not finished: {says}"
+    if search.events(WorkflowFailed):
+        outcome, says = "bad", f"a training failed: {says}"
+    if search.config.smoke:
+        outcome, says = "open", f"a smoke run, too short to mean anything: {says}"
+    return doc.Check("result", outcome, says)
 
 
-def _checks(search: RecordedSearch, finished: list[WorkflowResult]) -> list[Check]:
-    end = search.events[-1].get("reason", "") if search.events else ""
-    checks = [
-        Check("complete", "good", f"it ended because of its budget ({end})")
-        if search.complete
-        else Check("complete", "open", f"go on with: wfbench run --resume {search.path}")
-    ]
+def _checks(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> Iterator[doc.Check]:
+    if search.end is not None:
+        yield doc.Check("complete", "good", f"it ended because of its budget ({search.end.reason})")
+    else:
+        yield doc.Check("complete", "open", f"resume with: wfbench run --resume {search.path}")
     for result in finished:
         name = f"workflow {result.workflow + 1}: {search.written(result.order)}"
-        said = f"compliance {result.compliance:.3f}, {result.status} ({result.reason})"
-        outcome: Outcome = "good" if result.compliant else "open"
+        says = f"compliance {result.compliance:.3f}, {result.status} ({result.reason})"
+        outcome: doc.Outcome = "good" if result.compliant else "open"
         if result.status == HOPELESS and not result.sound:
             outcome = "bad"
-        checks.append(Check(name, outcome, said))
-    for event in search.told("workflow-failed"):
-        name = f"workflow {event['workflow'] + 1}: {event['order']}"
-        checks.append(Check(name, "bad", str(event["cause"])))
-    return checks
+        yield doc.Check(name, outcome, says)
+    for event in search.events(WorkflowFailed):
+        name = f"workflow {event.workflow + 1}: {search.written(event.order)}"
+        yield doc.Check(name, "bad", event.cause, error=True)
 
 
-def _figures(search: RecordedSearch, finished: list[WorkflowResult]) -> list[Fact]:
-    best, wall = search.best(), search.seconds().get("wall", 0.0)
-    figures = []
+def _figures(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> Iterator[doc.Fact]:
+    best = search.best()
     if best is not None:
-        figures += [
-            Fact("best training", search.written(best.order)),
-            Fact("its return", short(best.score)),
-            Fact("its compliance", f"{best.compliance:.1%}"),
-        ]
-    figures.append(
-        Fact("compliant", f"{sum(result.compliant for result in finished)} of {len(finished)}")
+        yield doc.Fact("best training", search.written(best.order))
+        yield doc.Fact("its score", short(best.score))
+        yield doc.Fact("its compliance", f"{best.compliance:.1%}")
+    yield doc.Fact(
+        "compliant", f"{sum(result.compliant for result in finished)} of {len(finished)}"
     )
-    figures.append(Fact("environment steps", f"{search.env_steps:,}"))
-    if wall:
-        figures.append(Fact("time", duration(wall)))
-        figures.append(Fact("steps per second", f"{search.env_steps / wall:,.0f}"))
-    return figures
+    yield doc.Fact("environment steps", f"{search.env_steps:,}")
+    if search.elapsed:
+        yield doc.Fact("time", duration(search.elapsed))
+        yield doc.Fact("steps per second", f"{search.rate:,.0f}")
+        if search.work_seconds > 1.1 * search.elapsed:
+            yield doc.Fact("trainings at once", short(search.work_seconds / search.elapsed))
 
 
-def _facts(search: RecordedSearch) -> list[Fact]:
-    config, plugins = search.config, search.config["plugins"]
-    settings = config["settings"]
-    facts = [
-        Fact("run", search.id),
-        Fact("started", str(config["created"])),
-        *(
-            Fact(kind, plugins[kind]["label"])
-            for kind in ("env", "collector", "trainer", "searcher")
+def _facts(search: RecordedSearch) -> Iterator[doc.Fact]:
+    config, settings = search.config, search.config.settings
+    yield doc.Fact("run", search.id)
+    yield doc.Fact("started", config.created)
+    for kind in ("env", "collector", "trainer", "searcher"):
+        yield doc.Fact(kind, config.label(kind))
+    yield doc.Fact(
+        "environments", f"{settings['n_envs']}, episodes of {config.episode_steps} steps"
+    )
+    yield doc.Fact("seed", str(settings["seed"]))
+    yield doc.Fact("score", str(settings["score"]))
+    yield doc.Fact("compliance", f"{config.definition}; secondary: {config.secondary}")
+    yield doc.Fact("units", ", ".join(search.units))
+    yield from machine_facts(search.machine)
+
+
+def orders_exhibit(search: RecordedSearch) -> doc.Exhibit:
+    """Return every order that was trained, the best first."""
+    rows = []
+    for order in by_order(search.finished()):
+        shown, several = order.best, len(order.trainings) > 1
+        half = order.between if several else order.within
+        value = order.mean if several else shown.score
+        end = shown.status if shown.compliant else f"{shown.status}: {shown.reason}"
+        rows.append(
+            (
+                *(search.written(order.order), value, value - half, value + half),
+                "trainings" if several else "episodes",
+                *(shown.compliance, shown.secondary_compliance, shown.compliant),
+                *(len(order.trainings), end),
+            )
+        )
+    heads = (
+        *("order", "score (points) .1 ±", "interval over", "compliance .3"),
+        *("secondary compliance .3", "compliant", "trainings", "ended by"),
+    )
+    return doc.Exhibit(
+        title="Which orders did best?",
+        reading="Score of every order that was trained, compliant orders (filled) first; to the "
+        "right is better. The range is a 95 % interval of the mean over the episodes of one "
+        "training, or over trainings where an order was trained again. Training again with another "
+        "seed moves a score several times as far.",
+        table=table(heads, rows),
+        picture=doc.Dots("order", "score", "low", "high", strong="compliant"),
+    )
+
+
+def learning_exhibit(search: RecordedSearch) -> doc.Exhibit:
+    """Return the return and the compliance of every workflow, one after the other."""
+    heads = (
+        *("workflow", "order", "reached", "steps in all (environment steps)"),
+        *("steps of the workflow", "return (points per episode) .2"),
+        *("best score (points per episode) .2", "compliance .3", "best compliance .3"),
+    )
+    threshold = float(search.config.settings["threshold"])
+    return doc.Exhibit(
+        title="How did each workflow learn?",
+        reading="One line per workflow, in the order in which they were trained. All but the first "
+        "start from the policy of an earlier one, unless the run forbids it. Compliant is at or "
+        "above the dashed level. Best so far counts workflows that had ended.",
+        table=table(heads, _learning_rows(search)),
+        picture=doc.Timeline(
+            x="steps in all",
+            series="workflow",
+            strong="reached",
+            reached="ended compliant",
+            missed="did not",
+            panels=(
+                doc.Panel("return", best="best score"),
+                doc.Panel("compliance", best="best compliance", line=threshold, unit_scale=True),
+            ),
         ),
-        Fact("environments", f"{settings['n_envs']}, episodes of {config['episode_steps']} steps"),
-        Fact("seed", str(settings["seed"])),
-        Fact("score", f"mean return of {settings['score']}"),
-        Fact("compliance", f"{config['definition']}, beside it {config['beside']}"),
-        Fact("units", ", ".join(search.units)),
-    ]
-    return facts + machine_facts(search.machine)
+    )
+
+
+def _learning_rows(search: RecordedSearch) -> Iterator[tuple[object, ...]]:
+    reached = {result.workflow: result.compliant for result in search.finished()}
+    most: float | None = None
+    for entry, best in search.best_so_far():
+        event = entry.event
+        if isinstance(event, UpdateFinished):
+            yield (
+                *(event.workflow + 1, search.written(event.order)),
+                *(reached.get(event.workflow, False), entry.env_steps_spent, event.env_steps),
+                *(event.env_return, None if best is None else best.score, event.compliance, most),
+            )
+        elif isinstance(event, WorkflowFinished) and math.isfinite(event.compliance):
+            most = max(event.compliance, -math.inf if most is None else most)
+
+
+def belief_exhibit(
+    search: RecordedSearch, host: PluginHost | None
+) -> tuple[doc.Exhibit | None, str]:
+    """Return what the searcher believes of all orders, or why that cannot be shown."""
+    belief, why = belief_of(search, host)
+    if not belief:
+        return None, why
+    tried: dict[object, list[float]] = {}
+    for result in search.finished():
+        if math.isfinite(result.score):
+            tried.setdefault(result.order, []).append(result.score)
+    rows = []
+    for order, (mean, sd) in sorted(belief.items(), key=lambda item: -item[1][0]):
+        scores, half = tried.get(order, []), _TIMES * sd
+        measured = fmean(scores) if scores else None
+        rows.append((search.written(order), mean, mean - half, mean + half, measured, len(scores)))
+    heads = ("order", "believed score (points) .1 ±", "measured (points) .1", "trainings")
+    return doc.Exhibit(
+        title=f"What does the searcher believe of all {len(rows)} orders?",
+        reading="Believed score of every order, the best on the left, with the range that holds 95 "
+        "% of the belief. Diamonds are mean scores of orders that were trained; where the range is "
+        "wide, the searcher knows little.",
+        table=table(heads, rows),
+        picture=doc.Spread("order", "believed score", "low", "high", mark="measured"),
+    ), why
+
+
+def phases_exhibit(searches: Sequence[RecordedSearch]) -> doc.Exhibit:
+    """Return where the time of searches went."""
+    rows = []
+    for search in searches:
+        total = search.work_seconds or 1.0
+        shares = [100 * search.work.get(name, 0.0) / total for name in PHASES]
+        rows.append((search.combination, *shares, search.work_seconds))
+    return doc.Exhibit(
+        title="Where did the time go?",
+        reading="Share of the seconds of work by phase; work adds up over everything that ran at "
+        "the same time. Start-up is building environments and learner for every workflow; env, "
+        "transport, inference and idle are collecting; update is learning; search is choosing and "
+        "scoring orders.",
+        table=table(("combination", *(f"{p} (%) .1" for p in PHASES), "work (s) .2"), rows),
+        picture=doc.Shares("combination", tuple(PHASES)),
+    )

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from wfbench import __version__
+from wfbench.benchmarks.reproduce.model import read_reproduction
 from wfbench.contract import UsageError
-from wfbench.landscape.records import Landscape
-from wfbench.plugins import PluginHost
+from wfbench.host.manager import PluginHost
+from wfbench.report import make_report
 from wfbench.report.document import Report, Section
+from wfbench.search.history import RecordedSearch, read_search, read_searches
+from wfbench.search.landscape.records import Landscape, read_landscape
 from wfbench.store.evaluations import read_evaluations
-from wfbench.store.files import read_json
-from wfbench.store.places import MATRIX_FILE, find_run, run_kind
+from wfbench.store.places import find_run, run_kind
 
-from .bench import bench_section
-from .evaluation import CELLS, CROSS, evaluation_section
-from .landscape import LANDSCAPE, SEARCHERS, landscape_section, searchers_section
-from .matrix import matrix_section
-from .recorded import RecordedSearch, read_search
-from .reproduction import REPRODUCTION, reproduction_section
-from .run_regret import LANDSCAPES, fitting_landscape, landscape_for
+from .bench import saved_bench_section
+from .check import stored_check_section
+from .comparison import comparison_section, decode_comparison
+from .evaluation import evaluation_section
+from .landscape import (
+    LANDSCAPES,
+    fitting_landscape,
+    landscape_for,
+    landscape_section,
+    stored_searchers_section,
+)
+from .matrix import APART, matrix_section
+from .reproduction import reproduction_section
 from .search import search_section
-from .verdicts import COMPARISON, VERDICT, check_section, comparison_section
-
-MATRIX_SCHEMA = "matrix/1"
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Sources:
     """Judge every search by this landscape; None: by one of `results/landscapes` that fits."""
 
     def report(self, names: Sequence[str]) -> Report:
-        """The report of everything that is named."""
+        """Return the report of everything that is named."""
         sections: list[Section] = []
         searches: list[RecordedSearch] = []
         for name in names:
@@ -49,10 +52,8 @@ class Sources:
             sections += made
             searches += found
         if len(names) > 1 and len(searches) > 1:
-            sections.insert(0, matrix_section("Searches compared", searches, same_run=False))
-        title = sections[0].title if len(names) == 1 else " · ".join(names)
-        now = datetime.now().astimezone().isoformat(timespec="seconds")
-        return Report(title, now, __version__, tuple(sections))
+            sections.insert(0, matrix_section("Searches compared", searches, APART))
+        return make_report(*sections, title=None if len(names) == 1 else " · ".join(names))
 
     def _sections(self, name: str) -> tuple[list[Section], list[RecordedSearch]]:
         if Path(name).is_file():
@@ -60,13 +61,12 @@ class Sources:
         path = find_run(self.out, name)
         kind = run_kind(path)
         if kind == "bench":
-            return [bench_section(path)], []
+            return [saved_bench_section(path)], []
         if kind == "search":
             search = read_search(path)
             return self._search(search), [search]
-        cells = read_json(path / MATRIX_FILE, MATRIX_SCHEMA)["cells"]
-        searches = [read_search(path / cell) for cell in cells]
-        first = matrix_section(f"Matrix {path.name}", searches, same_run=True)
+        searches = read_searches(path)
+        first = matrix_section(f"Matrix {path.name}", searches)
         parts = [section for search in searches for section in self._search(search)]
         # They are compared among themselves already.
         return [first, *parts], []
@@ -79,11 +79,7 @@ class Sources:
     def _landscape(self, search: RecordedSearch) -> Landscape | None:
         if self.landscape is not None:
             return fitting_landscape(search, self.landscape)
-        return landscape_for(search, _existing(LANDSCAPES))
-
-
-def _existing(folder: Path) -> Iterable[Path]:
-    return sorted(folder.glob("*.json")) if folder.is_dir() else ()
+        return landscape_for(search, sorted(LANDSCAPES.glob("*.json")))
 
 
 def _file_section(path: Path) -> Section:
@@ -95,13 +91,14 @@ def _file_section(path: Path) -> Section:
         raise UsageError(f"{path} is not JSON: {error}") from error
     schema = values.get("schema") if isinstance(values, dict) else None
     readers: dict[str, Callable[[], Section]] = {
-        LANDSCAPE: lambda: landscape_section(path),
-        SEARCHERS: lambda: searchers_section(values, path.stem),
-        CELLS: lambda: evaluation_section(values, None),
-        CROSS: lambda: evaluation_section(values, _units(values)),
-        VERDICT: lambda: check_section(values),
-        COMPARISON: lambda: comparison_section(values),
-        REPRODUCTION: lambda: reproduction_section(values),
+        "wfbench/landscape/1": lambda: landscape_section(read_landscape(path), path.stem),
+        "wfbench/bench-search/1": lambda: stored_searchers_section(values, path.stem),
+        "wfbench/evaluation/2": lambda: evaluation_section(values),
+        "wfbench/evaluation/1": lambda: evaluation_section(values),
+        "wfbench/cross-evaluation/1": lambda: evaluation_section(values, _units(values)),
+        "wfbench/verdict/1": lambda: stored_check_section(values),
+        "wfbench/compare/1": lambda: comparison_section(decode_comparison(values)),
+        "wfbench/reproduction/1": lambda: reproduction_section(read_reproduction(path)),
     }
     if schema not in readers:
         known = ", ".join(readers)
@@ -113,6 +110,6 @@ def _file_section(path: Path) -> Section:
 
 
 def _units(values: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """The units as the orders write them: letters or names, sorted, are as good as any."""
+    """Return the units as the orders write them; their sequence does not matter here."""
     judges = values["judges"]
     return tuple(sorted(judges[0].split(">"))) if judges else None

@@ -1,0 +1,163 @@
+"""Many environments stepped together by the compiled kernel, into arrays of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from wfbench.contract import EnvInfo, StepArrays
+
+from .kernel import BAD_SHAPE, CLOCK_SIZE, EPISODE, STEPPED, load_kernel
+from .layout import STATE_SIZE
+from .options import check_episode_steps, red_shares
+from .workflow import form
+
+
+class Cage2Batch:
+    """`num_envs` environments, each with its own seed, episode and step.
+
+    `state` and `clock` are the environments' whole state; every step changes them.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        red: str = "bline",
+        red_weights: Mapping[str, float] | str | None = None,
+        episode_steps: int = 100,
+        memory: bool = False,  # noqa: FBT001, FBT002 - an option of the environment
+        actions: str = "all",
+    ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)):
+            raise TypeError(f"num_envs is {num_envs!r}; it must be an integer")
+        if num_envs < 1:
+            raise ValueError(f"num_envs is {num_envs}; it must be at least 1")
+        self.num_envs = int(num_envs)
+        self.info: EnvInfo
+        self.info, self._table = form(memory, actions)
+        self._shape = (self.num_envs, *self.info.obs_shape)
+        self.episode_steps = check_episode_steps(episode_steps)
+        self.state = np.zeros((self.num_envs, STATE_SIZE), dtype=np.int16)
+        self.clock = np.zeros((self.num_envs, CLOCK_SIZE), dtype=np.int64)
+        self.seeds = np.zeros(self.num_envs, dtype=np.uint64)
+        self.returns = np.zeros(self.num_envs, dtype=np.float64)
+        self._shares = np.array(red_shares(red, red_weights), dtype=np.float64)
+        self.started = False
+        self._kernel = load_kernel()
+
+    def arrays(self) -> StepArrays:
+        """Return new arrays for `step` to write into."""
+        dtypes = {name: dtype for name, dtype in _DTYPES.items() if name != "actions"}
+        return StepArrays(
+            terminated=np.empty(self.num_envs, dtype=np.bool_),
+            **{name: np.zeros(self._shape_of(name), dtype) for name, dtype in dtypes.items()},
+        )
+
+    def reset(self, seeds: NDArray[np.uint64], obs: NDArray[np.uint8]) -> None:
+        """Start every row's episodes afresh from its seed."""
+        given = np.asarray(seeds)
+        if given.shape != (self.num_envs,) or given.dtype != np.uint64:
+            raise ValueError(
+                f"seeds are {given.dtype} {given.shape}; expected uint64 ({self.num_envs},)"
+            )
+        self.seeds[:] = given
+        self._kernel.reset(self.state, self.clock, self.seeds, self._shares, self._rows(obs))
+        self.started = True
+
+    def reset_next(self, obs: NDArray[np.uint8]) -> None:
+        """Start every row's next episode, whatever step the present one is at."""
+        self.require_start("step")
+        self._kernel.reset_next(self.state, self.clock, self.seeds, self._shares, self._rows(obs))
+
+    def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
+        """Step every row; an ended row starts its next episode at once.
+
+        Where an episode ended, `returns` has its return.
+        """
+        self.require_start("step")
+        if getattr(out.obs, "shape", None) != self._shape:
+            raise ValueError(self._describe(actions, out))
+        try:
+            answer = self.advance(actions, out, autoreset=True)
+        except TypeError as error:
+            raise TypeError(self._describe(actions, out)) from error
+        if answer == BAD_SHAPE:
+            raise ValueError(self._describe(actions, out))
+        if answer != STEPPED:
+            raise ValueError(
+                f"action {actions[answer]} of env {answer} is outside 0..{len(self._table) - 1}; "
+                "nothing was stepped"
+            )
+        out.terminated[:] = False
+
+    def advance(self, actions: NDArray[np.int64], out: StepArrays, *, autoreset: bool) -> int:
+        """Step every row and return the kernel's answer; the caller has checked the arguments."""
+        return self._kernel.step(
+            self.state,
+            self.clock,
+            self.seeds,
+            self._shares,
+            self._table,
+            self.episode_steps,
+            actions,
+            out.obs,
+            out.rewards,
+            out.truncated,
+            out.final_obs,
+            out.compromised,
+            out.ended_session,
+            self.returns,
+            autoreset,
+        )
+
+    def true_state(self, index: int) -> dict[str, Any]:
+        """Return the nested true state of one row: `success`, and one entry per host name."""
+        self.require_start("true_state")
+        from .true_state import build_true_state
+
+        episode = int(self.clock[index, EPISODE])
+        return build_true_state(self.state[index], int(self.seeds[index]), episode)
+
+    def require_start(self, method: str) -> None:
+        """Raise ResetNeeded before the first reset."""
+        if not self.started:
+            raise ResetNeeded(f"no episode has been started: call reset() before {method}()")
+
+    def close(self) -> None:
+        """Refuse further steps until the next reset."""
+        self.started = False
+
+    def _rows(self, obs: NDArray[Any]) -> NDArray[np.uint8]:
+        if obs.shape != self._shape:
+            raise ValueError(f"observation array has shape {obs.shape}; expected {self._shape}")
+        return obs
+
+    def _shape_of(self, name: str) -> tuple[int, ...]:
+        return self._shape if name in {"obs", "final_obs"} else (self.num_envs,)
+
+    def _describe(self, actions: NDArray[Any], out: StepArrays) -> str:
+        """Say which array of a step is wrong."""
+        for name, dtype in _DTYPES.items():
+            array = actions if name == "actions" else getattr(out, name)
+            shape = self._shape_of(name)
+            if not isinstance(array, np.ndarray):
+                return f"{name} is a {type(array).__name__}; expected a {dtype} array"
+            if array.dtype != dtype or array.shape != shape:
+                return f"{name} is {array.dtype} {array.shape}; expected {dtype} {shape}"
+        return "every array of a step must be C-contiguous, aligned and writable"
+
+
+_DTYPES = {
+    "actions": "int64",
+    "obs": "uint8",
+    "rewards": "float32",
+    "truncated": "bool",
+    "final_obs": "uint8",
+    "compromised": "uint32",
+    "ended_session": "bool",
+}
+"""The arrays that the kernel takes for a step."""

@@ -1,0 +1,87 @@
+"""Compile the rules, with a cache that depends on all of their sources.
+
+The rules only use arrays of their caller, so numba's reference counting has nothing to count. It is
+switched off: counting every array view made a step three times slower.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numba import njit
+from numba.core import event
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+NOTICE = "compiling the CAGE-2 kernel (first run only)"
+_PATIENCE = 1.0
+_SOURCES = (
+    *("compiling", "draws", "kernel", "layout", "lookup", "red_agents"),
+    *("rules_blue", "rules_red", "tables"),
+)
+_FLAGS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
+
+
+def rule(function: Function) -> Function:
+    """Compile a rule as part of the entry points that use it."""
+    compiled: Function = njit(**_FLAGS)(function)
+    return compiled
+
+
+def entry_point(function: Function) -> Any:
+    """Compile a function that Python calls, and keep the result on disk."""
+    return njit(cache=True, **_FLAGS)(function)
+
+
+@cache
+def sources_digest() -> str:
+    """Return a digest of every source file that the compiled code is made of."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name in _SOURCES:
+        source = Path(__file__).with_name(f"{name}.py").read_bytes()
+        digest.update(name.encode() + b"\0" + source + b"\0")
+    return digest.hexdigest()
+
+
+class _Notice(event.Listener):
+    """Says once that a compilation is going on, if one takes longer than a second."""
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+
+    def on_start(self, _event: Any) -> None:
+        if self._timer is None:
+            self._timer = threading.Timer(_PATIENCE, self._say)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def on_end(self, _event: Any) -> None:
+        """Do nothing: `stop` ends the notice after the last compilation."""
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer.join()
+
+    @staticmethod
+    def _say() -> None:
+        sys.stderr.write(NOTICE + "\n")
+        sys.stderr.flush()
+
+
+@contextmanager
+def compile_notice() -> Iterator[None]:
+    """Write one line to stderr if numba compiles for more than a second inside."""
+    notice = _Notice()
+    try:
+        with event.install_listener("numba:compile", notice):
+            yield
+    finally:
+        notice.stop()

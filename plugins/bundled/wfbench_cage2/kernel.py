@@ -1,0 +1,292 @@
+"""The compiled entry points: reset and step many environments, replay one step.
+
+They write only into arrays of their caller, release the GIL and touch no global state. They are
+compiled for one set of argument types, so a wrong dtype is a TypeError, never a second compilation.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numba import boolean, float32, float64, int8, int16, int64, uint8, uint32, uint64, void
+from numpy.typing import NDArray
+
+from . import rules_blue as blue
+from .compiling import compile_notice, entry_point, rule, sources_digest
+from .draws import NO_TAPE, RED_AGENT, step_key, uniform
+from .layout import AT, STATE_SIZE
+from .red_agents import red_choose
+from .rules_blue import State
+from .rules_red import Tape, red_execute
+from .tables import FOOTHOLD, OBS_SIZE, Red, Subnet, Success
+
+EPISODE, STEP, RETURN = 0, 1, 2
+CLOCK_SIZE = 3
+"""Per environment: number of the episode, steps made in it, and its return so far in tenths."""
+
+STEPPED = -1
+BAD_SHAPE = -2
+
+_UNKNOWN = int(Success.UNKNOWN)
+_USER_SUBNET = int(Subnet.USER)
+_NUM_REDS = len(Red)
+_NONE_YET = (
+    AT.bline_u,
+    AT.mdr_last_x,
+    AT.mdr_last_h,
+    AT.blue_action,
+    AT.planted,
+    AT.red_host,
+    AT.red_subnet,
+    AT.exploit,
+    AT.detect,
+    AT.esc_sus,
+    AT.alert_host,
+    AT.last_alarm,
+)
+
+
+@rule
+def reset_state(s: State, red: int) -> None:
+    """Write the state at the start of an episode against one red agent."""
+    s[:] = 0
+    for place in _NONE_YET:
+        s[place] = -1
+    s[AT.root + FOOTHOLD] = 1
+    blue.note_sessions(s, FOOTHOLD)
+    s[AT.kip] = 1 << FOOTHOLD
+    s[AT.khost] = 1 << FOOTHOLD
+    s[AT.ksub] = 1 << _USER_SUBNET
+    s[AT.ot_active] = 1
+    s[AT.ot_pid] = 1
+    s[AT.red_success] = _UNKNOWN
+    s[AT.red] = red
+
+
+@rule
+def step_state(s: State, action: int, key: np.uint64, tape: Tape) -> int:
+    """Make one step in the order of the specification; return the reward in tenths."""
+    s[AT.exploit] = -1
+    s[AT.detect] = -1
+    s[AT.esc_sus] = -1
+    s[AT.alert_host] = -1
+    s[AT.alert] = 0
+    s[AT.tape_error] = 0
+    blue.blue_turn(s, action)
+    red_choose(s, key, tape)
+    red_execute(s, key, tape)
+    reward = blue.reward_tenths(s)
+    blue.update_belief(s)
+    blue.remember(s)
+    return reward
+
+
+@rule
+def draw_red(seed: np.uint64, episode: int, red_shares: NDArray[np.float64]) -> int:
+    """Draw the red agent of an episode, by cumulative shares."""
+    draw = uniform(step_key(seed, episode, -1), RED_AGENT)
+    red = 0
+    while red < _NUM_REDS - 1 and draw >= red_shares[red]:
+        red += 1
+    return red
+
+
+@rule
+def begin_episode(
+    s: State,
+    clock: NDArray[np.int64],
+    seed: np.uint64,
+    red_shares: NDArray[np.float64],
+    obs: NDArray[np.uint8],
+) -> None:
+    """Start the episode that `clock` names."""
+    clock[STEP] = 0
+    clock[RETURN] = 0
+    reset_state(s, draw_red(seed, clock[EPISODE], red_shares))
+    observe(s, 0, obs)
+
+
+@rule
+def observe(s: State, step: int, obs: NDArray[np.uint8]) -> None:
+    """Write the observation after `step` steps, with memory if there is room for it."""
+    blue.write_obs(s, obs[:OBS_SIZE].view(np.uint32))
+    if len(obs) > OBS_SIZE:
+        blue.write_memory(s, step, obs[OBS_SIZE:])
+
+
+@rule
+def reset_rows(
+    state: State,
+    clock: NDArray[np.int64],
+    seeds: NDArray[np.uint64],
+    red_shares: NDArray[np.float64],
+    obs: NDArray[np.uint8],
+) -> None:
+    """Start the episode that each row's clock names."""
+    for i in range(len(seeds)):
+        begin_episode(state[i], clock[i], seeds[i], red_shares, obs[i])
+
+
+class Kernel(NamedTuple):
+    """The compiled entry points."""
+
+    reset: Callable[..., None]
+    """(state, clock, seeds, red_shares, obs): start episode 0 of every row."""
+    reset_next: Callable[..., None]
+    """(state, clock, seeds, red_shares, obs): start the next episode of every row."""
+    step: Callable[..., int]
+    """(state, clock, seeds, red_shares, action_table, episode_steps, actions, obs, rewards,
+    truncated, final_obs, compromised, ended_session, returns, autoreset): returns `STEPPED`; or, if
+    nothing was stepped, `BAD_SHAPE` or the first row with an illegal action."""
+
+
+# numba's disk cache looks at one source file only. Captured variables are part of its key, so
+# capturing the digest of all sources (and nothing else) invalidates it when any of them changes.
+
+
+@cache
+def _define(digest: str) -> dict[str, Any]:
+    @entry_point
+    def reset(state, clock, seeds, red_shares, obs):  # type: ignore[no-untyped-def]
+        digest  # noqa: B018
+        clock[:, EPISODE] = 0
+        reset_rows(state, clock, seeds, red_shares, obs)
+
+    @entry_point
+    def reset_next(state, clock, seeds, red_shares, obs):  # type: ignore[no-untyped-def]
+        digest  # noqa: B018
+        for i in range(len(clock)):
+            clock[i, EPISODE] += 1
+        reset_rows(state, clock, seeds, red_shares, obs)
+
+    @entry_point
+    def replay(state, action, tape, obs):  # type: ignore[no-untyped-def]
+        digest  # noqa: B018
+        reward = step_state(state, action, np.uint64(0), tape)
+        observe(state, 0, obs)
+        return reward
+
+    step = _define_step(digest)
+    return {"reset": reset, "reset_next": reset_next, "step": step, "replay": replay}
+
+
+def _define_step(digest: str) -> Any:
+    @entry_point
+    def step(  # type: ignore[no-untyped-def]
+        state,
+        clock,
+        seeds,
+        red_shares,
+        action_table,
+        episode_steps,
+        actions,
+        obs,
+        rewards,
+        truncated,
+        final_obs,
+        compromised,
+        ended_session,
+        returns,
+        autoreset,
+    ):
+        digest  # noqa: B018
+        n = len(state)
+        if not (
+            len(actions) == len(clock) == len(seeds) == len(rewards) == len(truncated) == n
+            and len(compromised) == len(ended_session) == len(returns) == n
+            and obs.shape == final_obs.shape == (n, obs.shape[1])
+            and (obs.shape[1] == OBS_SIZE or obs.shape[1] == OBS_SIZE + blue.MEMORY_SIZE)
+        ):
+            return BAD_SHAPE
+        for i in range(n):
+            if actions[i] < 0 or actions[i] >= len(action_table):
+                return i
+        for i in range(n):
+            s = state[i]
+            compromised[i] = s[AT.owned]
+            key = step_key(seeds[i], clock[i, EPISODE], clock[i, STEP])
+            reward = step_state(s, blue.concrete_action(s, action_table[actions[i]]), key, NO_TAPE)
+            ended_session[i] = s[AT.ended_session] != 0
+            rewards[i] = reward / 10.0
+            clock[i, STEP] += 1
+            clock[i, RETURN] += reward
+            truncated[i] = clock[i, STEP] >= episode_steps
+            if truncated[i]:
+                returns[i] = clock[i, RETURN] / 10.0
+                observe(s, clock[i, STEP], final_obs[i])
+            if truncated[i] and autoreset:
+                clock[i, EPISODE] += 1
+                begin_episode(s, clock[i], seeds[i], red_shares, obs[i])
+            else:
+                observe(s, clock[i, STEP], obs[i])
+        return STEPPED
+
+    return step
+
+
+_STATES = int16[:, ::1]
+_CLOCKS = int64[:, ::1]
+_ROWS = uint8[:, ::1]
+_RESET = void(_STATES, _CLOCKS, uint64[::1], float64[::1], _ROWS)
+_SIGNATURES = {
+    "reset": _RESET,
+    "reset_next": _RESET,
+    "step": int64(
+        _STATES,
+        _CLOCKS,
+        uint64[::1],
+        float64[::1],
+        int64[::1],
+        int64,
+        int64[::1],
+        _ROWS,
+        float32[::1],
+        boolean[::1],
+        _ROWS,
+        uint32[::1],
+        boolean[::1],
+        float64[::1],
+        boolean,
+    ),
+    "replay": int64(int16[::1], int64, int8[::1], uint8[::1]),
+}
+
+
+_compiling = threading.Lock()
+
+
+def _compiled(*names: str) -> list[Any]:
+    with _compiling, compile_notice():
+        functions = [_define(sources_digest())[name] for name in names]
+        for name, function in zip(names, functions, strict=True):
+            if not function.signatures:
+                function.compile(_SIGNATURES[name])
+                function.disable_compile()
+    return functions
+
+
+@cache
+def load_kernel() -> Kernel:
+    """Return the compiled kernel, from the disk cache if its sources have not changed."""
+    return Kernel(*_compiled(*Kernel._fields))
+
+
+@cache
+def load_replay() -> Callable[..., int]:
+    """Return (state, action, tape, obs) -> reward in tenths: a step with recorded outcomes."""
+    [replay] = _compiled("replay")
+    return cast("Callable[..., int]", replay)
+
+
+def start_state(red: Red) -> tuple[State, NDArray[np.uint8]]:
+    """Return a fresh state against one red agent, and its observation."""
+    state = np.zeros((1, STATE_SIZE), dtype=np.int16)
+    clock = np.zeros((1, CLOCK_SIZE), dtype=np.int64)
+    obs = np.empty((1, OBS_SIZE), dtype=np.uint8)
+    shares = (np.arange(_NUM_REDS) >= red).astype(np.float64)
+    load_kernel().reset(state, clock, np.zeros(1, dtype=np.uint64), shares, obs)
+    return state[0], obs[0]

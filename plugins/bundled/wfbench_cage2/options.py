@@ -1,0 +1,85 @@
+"""The options of the environment, and their checks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+RED_CHOICES = ("bline", "meander", "sleep", "mixed")
+ACTION_CHOICES = ("all", "reduced")
+_PURE = RED_CHOICES[:-1]
+
+
+@dataclass(frozen=True)
+class Cage2Options:
+    """Options of `cage2`, in both its forms."""
+
+    red: str = field(
+        default="bline", metadata={"help": "red agent: bline, meander, sleep, or mixed"}
+    )
+    red_weights: str = field(
+        default="",
+        metadata={"help": "with red=mixed: weights per episode, e.g. 'bline=2;meander=1'"},
+    )
+    episode_steps: int = field(default=100, metadata={"help": "steps per episode"})
+    memory: bool = field(
+        default=False,
+        metadata={"help": "append what blue knows from its own actions and past alerts"},
+    )
+    actions: str = field(
+        default="all", metadata={"help": "all 145, or reduced: the useful ones and decoy macros"}
+    )
+
+    def __post_init__(self) -> None:
+        red_shares(self.red, self.red_weights)
+        check_episode_steps(self.episode_steps)
+        check_actions(self.actions)
+
+
+def check_actions(actions: object) -> str:
+    """Return the name of the action set if it is one."""
+    if actions not in ACTION_CHOICES:
+        raise ValueError(f"unknown actions {actions!r}; choose one of {', '.join(ACTION_CHOICES)}")
+    return str(actions)
+
+
+def check_episode_steps(episode_steps: object) -> int:
+    """Return the episode length if it is one."""
+    if isinstance(episode_steps, bool) or not isinstance(episode_steps, int) or episode_steps < 1:
+        raise ValueError(f"episode_steps is {episode_steps!r}; it must be an integer of at least 1")
+    return episode_steps
+
+
+def red_shares(red: object, weights: Mapping[str, float] | str | None = None) -> tuple[float, ...]:
+    """Return the cumulative shares of bline, meander and sleep among episodes."""
+    if red not in RED_CHOICES:
+        raise ValueError(f"unknown red agent {red!r}; choose one of {', '.join(RED_CHOICES)}")
+    if red != "mixed":
+        if weights:
+            raise ValueError(f"red_weights only applies to red='mixed', not to red={red!r}")
+        return tuple(float(_PURE.index(str(red)) <= i) for i in range(len(_PURE)))
+    parts = _parse(weights) if isinstance(weights, str) else dict(weights or {})
+    parts = parts or dict.fromkeys(_PURE, 1.0)
+    unknown = sorted(parts.keys() - set(_PURE))
+    if unknown:
+        raise ValueError(f"red_weights names {', '.join(unknown)}; known are {', '.join(_PURE)}")
+    values = [float(parts.get(name, 0.0)) for name in _PURE]
+    total = sum(values)
+    if not all(math.isfinite(v) and v >= 0 for v in values) or total <= 0:
+        raise ValueError(f"red_weights {parts} must be non-negative numbers, at least one positive")
+    shares = [sum(values[: i + 1]) / total for i in range(len(values))]
+    return (*shares[:-1], 1.0)
+
+
+def _parse(text: str) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(";"))):
+        name, equals, value = part.partition("=")
+        try:
+            weights[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise ValueError(f"red_weights part {part!r} is not of the form name=number")
+    return weights

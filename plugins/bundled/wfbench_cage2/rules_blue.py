@@ -1,0 +1,200 @@
+"""Blue's actions, and what blue gets to see."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import lookup, tables
+from .compiling import rule
+from .layout import AT
+
+State = NDArray[np.int16]
+
+MEMORY_SIZE = len(lookup.MEMORY_DECOY_HOST) + 2 * tables.NUM_HOSTS + 1 + tables.MEMORY_STEPS
+"""How many features `write_memory` writes."""
+
+COUNT_LIMIT = 30_000
+"""Counts stop here, so that they never overflow; only zero or not matters."""
+
+_VSFTPD_KIND = int(tables.Decoy.VSFTPD)
+_FALSE, _TRUE, _UNKNOWN = map(int, tables.Success)
+_NO, _BELIEF_UNKNOWN, _BELIEF_USER, _PRIVILEGED = map(int, tables.Belief)
+_NO_ACTIVITY, _, _EXPLOIT_SEEN = map(int, tables.Activity)
+
+
+@rule
+def note_sessions(s: State, h: int) -> None:
+    """Update the sets `owned` and `rooted` after a session count of h changed."""
+    bit = 1 << h
+    if s[AT.root + h] > 0:
+        s[AT.rooted] |= bit
+        s[AT.owned] |= bit
+    else:
+        s[AT.rooted] &= ~bit
+        if s[AT.sus + h] > 0 or s[AT.oth + h] > 0:
+            s[AT.owned] |= bit
+        else:
+            s[AT.owned] &= ~bit
+
+
+@rule
+def ports(s: State, h: int) -> int:
+    """Return the ports open on h now: its own and those of its decoys."""
+    return lookup.BASE_PORTS[h] | lookup.DECOY_PORTS[s[AT.dec + h]]
+
+
+@rule
+def analyse(s: State, h: int) -> int:
+    """Look for high-density files; what is found is shown after red's action."""
+    if s[AT.mal] >> h & 1:
+        s[AT.analysed] = h
+    return _TRUE
+
+
+@rule
+def remove(s: State, h: int) -> int:
+    """End the user-level sessions whose process blue has seen; always answer TRUE."""
+    if s[AT.sus + h] > 0:
+        s[AT.ended_session] = 1
+        s[AT.sus + h] = 0
+        note_sessions(s, h)
+    return _TRUE
+
+
+@rule
+def restore(s: State, h: int) -> int:
+    """Reset a host to its first image; the foothold comes back with it."""
+    keeps = 1 if h == tables.FOOTHOLD else 0
+    if s[AT.sus + h] > 0 or s[AT.oth + h] > 0 or s[AT.root + h] > keeps:
+        s[AT.ended_session] = 1
+    s[AT.sus + h] = 0
+    s[AT.oth + h] = 0
+    s[AT.root + h] = keeps
+    note_sessions(s, h)
+    s[AT.dec + h] = 0
+    s[AT.vsftpd + h] = 0
+    s[AT.mal] &= ~(1 << h)
+    if h == tables.OP_SERVER:
+        s[AT.ot_stopped] = 0
+        s[AT.ot_active] = 1
+        s[AT.ot_pid] = 0
+    return _TRUE
+
+
+@rule
+def plant(s: State, kind: int, h: int) -> int:
+    """Plant a decoy if its operating system fits and the port it checks is free."""
+    if not lookup.DECOY_FITS[kind, h] or ports(s, h) & lookup.DECOY_CHECKS[kind]:
+        return _FALSE
+    s[AT.dec + h] |= 1 << kind
+    if kind == _VSFTPD_KIND and s[AT.vsftpd + h] < COUNT_LIMIT:
+        s[AT.vsftpd + h] += 1
+    s[AT.planted] = h
+    return _TRUE
+
+
+@rule
+def blue_turn(s: State, action: int) -> None:
+    """Execute blue's action. `action` is within 0..144."""
+    s[AT.blue_action] = action
+    s[AT.planted] = -1
+    s[AT.analysed] = -1
+    s[AT.ended_session] = 0
+    if action >= tables.RESTORE:
+        s[AT.blue_success] = restore(s, action - tables.RESTORE)
+    elif action >= tables.DECOY:
+        s[AT.blue_success] = plant(
+            s,
+            (action - tables.DECOY) // tables.NUM_HOSTS,
+            (action - tables.DECOY) % tables.NUM_HOSTS,
+        )
+    elif action >= tables.REMOVE:
+        s[AT.blue_success] = remove(s, action - tables.REMOVE)
+    elif action >= tables.ANALYSE:
+        s[AT.blue_success] = analyse(s, action - tables.ANALYSE)
+    else:
+        s[AT.blue_success] = _TRUE if action else _UNKNOWN
+
+
+@rule
+def reward_tenths(s: State) -> int:
+    """Return blue's reward for the present state, in tenths."""
+    cost = tables.OT_STOPPED_COST * s[AT.ot_stopped]
+    rooted = s[AT.rooted]
+    h = 0
+    while rooted:
+        if rooted & 1:
+            cost += lookup.CONFIDENTIALITY[h]
+        rooted >>= 1
+        h += 1
+    if s[AT.blue_action] >= tables.RESTORE:
+        cost += tables.RESTORE_COST
+    return -cost
+
+
+@rule
+def update_belief(s: State) -> None:
+    """Update blue's table: its own action first, then alerts, then what Analyse found."""
+    action = s[AT.blue_action]
+    if action >= tables.RESTORE:
+        s[AT.comp + action - tables.RESTORE] = _NO
+    elif tables.REMOVE <= action < tables.DECOY and s[AT.comp + action - tables.REMOVE] != _NO:
+        s[AT.comp + action - tables.REMOVE] = _BELIEF_UNKNOWN
+    if s[AT.alert] == _EXPLOIT_SEEN:
+        s[AT.comp + s[AT.alert_host]] = _BELIEF_USER
+    if s[AT.analysed] >= 0:
+        s[AT.comp + s[AT.analysed]] = _PRIVILEGED
+
+
+@rule
+def concrete_action(s: State, action: int) -> int:
+    """Return one of the 145 actions; a macro becomes the best decoy that fits now."""
+    if action >= 0:
+        return action
+    h = -1 - action
+    for kind in lookup.GREEDY_DECOYS:
+        if lookup.DECOY_FITS[kind, h] and not ports(s, h) & lookup.DECOY_CHECKS[kind]:
+            return tables.DECOY + tables.NUM_HOSTS * kind + h
+    return tables.MONITOR
+
+
+@rule
+def remember(s: State) -> None:
+    """Record this step's alerts in blue's memory."""
+    if s[AT.alert] != _NO_ACTIVITY:
+        s[AT.last_alarm] = s[AT.alert_host]
+        if s[AT.alert] == _EXPLOIT_SEEN:
+            s[AT.seen_exploit] |= 1 << s[AT.alert_host]
+
+
+@rule
+def write_memory(s: State, step: int, features: NDArray[np.uint8]) -> None:
+    """Write what blue knows beyond the 52 features: `MEMORY_SIZE` of them.
+
+    Decoys that stand, hosts that ever showed an exploit, the last host alarmed, whether Op_Server0
+    was ever restored, and the number of the step while it is small.
+    """
+    features[:] = 0
+    decoys = len(lookup.MEMORY_DECOY_HOST)
+    for i in range(decoys):
+        features[i] = s[AT.dec + lookup.MEMORY_DECOY_HOST[i]] >> lookup.MEMORY_DECOY_KIND[i] & 1
+    at = decoys
+    for h in range(tables.NUM_HOSTS):
+        features[at + h] = s[AT.seen_exploit] >> h & 1
+    at += tables.NUM_HOSTS
+    if s[AT.last_alarm] >= 0:
+        features[at + s[AT.last_alarm]] = 1
+    at += tables.NUM_HOSTS
+    features[at] = 1 - s[AT.ot_pid]
+    features[at + 1 + min(step, tables.MEMORY_STEPS - 1)] = 1
+
+
+@rule
+def write_obs(s: State, words: NDArray[np.uint32]) -> None:
+    """Write the 52 features, one word of four features per host."""
+    for h in range(tables.NUM_HOSTS):
+        words[h] = lookup.OBS_WORD[_NO_ACTIVITY, s[AT.comp + h]]
+    if s[AT.alert] != _NO_ACTIVITY:
+        h = s[AT.alert_host]
+        words[h] = lookup.OBS_WORD[s[AT.alert], s[AT.comp + h]]

@@ -1,0 +1,220 @@
+"""Red's actions, all executed from its foothold on User0."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import draws, lookup, tables
+from .compiling import rule
+from .layout import AT
+from .rules_blue import COUNT_LIMIT, State, note_sessions, ports
+
+Tape = NDArray[np.int8]
+
+_FALSE, _TRUE, _UNKNOWN = map(int, tables.Success)
+_, _SCAN, _EXPLOIT_SEEN = map(int, tables.Activity)
+_OPERATIONAL = int(tables.Subnet.OPERATIONAL)
+_ROOT_LEVEL = int(tables.Level.ROOT)
+_SSH = int(tables.Exploit.SSH_BRUTE_FORCE)
+_, _DISCOVER_SYSTEMS, _DISCOVER_SERVICES, _EXPLOIT, _ESCALATE, _IMPACT = map(int, tables.RedAction)
+
+
+@rule
+def ent_access(s: State) -> bool:
+    """Tell whether red has a session on an Enterprise host, the only way to Operational hosts."""
+    return (s[AT.owned] & lookup.ENTERPRISE_HOSTS) != 0
+
+
+@rule
+def reachable(s: State, subnet: int) -> bool:
+    """Tell whether hosts of a subnet can be reached from the foothold now."""
+    return subnet != _OPERATIONAL or ent_access(s)
+
+
+@rule
+def raise_alert(s: State, h: int, activity: int) -> None:
+    """Set what blue's automatic Monitor will find on h."""
+    s[AT.alert_host] = h
+    s[AT.alert] = activity
+
+
+@rule
+def add_session(s: State, place: int, h: int) -> None:
+    """Add a session of the class whose counts begin at `place`."""
+    if s[place + h] < COUNT_LIMIT:
+        s[place + h] += 1
+    note_sessions(s, h)
+
+
+@rule
+def discover_remote_systems(s: State, subnet: int) -> int:
+    """Learn the addresses of a subnet."""
+    if not reachable(s, subnet):
+        return _FALSE
+    s[AT.kip] |= lookup.SUBNET_HOSTS[subnet]
+    return _TRUE
+
+
+@rule
+def discover_network_services(s: State, h: int) -> int:
+    """Learn the open ports of h. An unreachable host answers TRUE, with nothing in it."""
+    if not reachable(s, lookup.SUBNET[h]):
+        s[AT.scan_empty] = 1
+        return _TRUE
+    s[AT.scan_empty] = 0
+    s[AT.rports + h] = ports(s, h)
+    s[AT.rscan] |= 1 << h
+    raise_alert(s, h, _SCAN)
+    return _TRUE
+
+
+@rule
+def select_exploit(s: State, h: int, key: np.uint64, tape: Tape) -> int:
+    """Choose among the exploits that red's remembered ports enable."""
+    options = lookup.ENABLED[s[AT.rports + h]]
+    count = draws.count_bits(options)
+    top = lookup.TOP_EXPLOIT[options]
+    if count == 1:
+        return top
+    if tape[draws.SELECT_EXPLOIT] != draws.UNRECORDED:
+        recorded = tape[draws.SELECT_EXPLOIT]
+        if recorded >= 0 and options >> recorded & 1:
+            return recorded
+        s[AT.tape_error] = 1
+        return top
+    draw = draws.uniform(key, draws.SELECT_EXPLOIT)
+    if draw < tables.TOP_EXPLOIT_PROBABILITY:
+        return top
+    share = (draw - tables.TOP_EXPLOIT_PROBABILITY) / (1.0 - tables.TOP_EXPLOIT_PROBABILITY)
+    rest = min(int(share * (count - 1)), count - 2)
+    return draws.nth_member(options & ~(1 << top), rest)
+
+
+@rule
+def ssh_brute_force(s: State, h: int) -> int:
+    """Try passwords: always noisy; works on the host's own sshd if an account is weak."""
+    raise_alert(s, h, _EXPLOIT_SEEN)
+    if not lookup.GENUINE[h, _SSH] or not lookup.WEAK_ACCOUNT[h]:
+        return _FALSE
+    add_session(s, AT.oth, h)
+    return _TRUE
+
+
+@rule
+def detected(s: State, key: np.uint64, tape: Tape) -> bool:
+    """Draw whether blue sees the reverse shell."""
+    if tape[draws.DETECTION] == draws.UNRECORDED:
+        seen = draws.uniform(key, draws.DETECTION) < tables.DETECTION_PROBABILITY
+    else:
+        seen = tape[draws.DETECTION] == 1
+        if tape[draws.DETECTION] < 0:
+            s[AT.tape_error] = 1
+    s[AT.detect] = 1 if seen else 0
+    return seen
+
+
+@rule
+def reverse_shell(s: State, h: int, exploit: int, key: np.uint64, tape: Tape) -> int:
+    """Exploit a genuine service: it always works, and drops a file."""
+    s[AT.mal] |= 1 << h
+    seen = detected(s, key, tape)
+    raise_alert(s, h, _EXPLOIT_SEEN if seen else _SCAN)
+    if lookup.GENUINE_LEVEL[h, exploit] == _ROOT_LEVEL:
+        add_session(s, AT.root, h)
+    elif seen:
+        add_session(s, AT.sus, h)
+    else:
+        add_session(s, AT.oth, h)
+    return _TRUE
+
+
+@rule
+def exploit_remote_service(s: State, h: int, key: np.uint64, tape: Tape) -> int:
+    """Exploit a scanned host: the choice comes before reachability, the process before decoys."""
+    if not s[AT.rscan] >> h & 1:
+        return _FALSE
+    exploit = select_exploit(s, h, key, tape)
+    s[AT.exploit] = exploit
+    if not reachable(s, lookup.SUBNET[h]):
+        return _FALSE
+    genuine = lookup.GENUINE[h, exploit]
+    if not genuine and not s[AT.dec + h] & lookup.DECOYS_DEFEATING[exploit]:
+        return _FALSE
+    if exploit == _SSH:
+        success = ssh_brute_force(s, h)
+    elif genuine:
+        success = reverse_shell(s, h, exploit, key, tape)
+    else:
+        raise_alert(s, h, _EXPLOIT_SEEN if s[AT.planted] == h else _SCAN)
+        success = _FALSE
+    if success == _TRUE:
+        s[AT.khost] |= 1 << h
+        s[AT.kip] |= 1 << h
+    return success
+
+
+@rule
+def escalated_is_suspicious(s: State, h: int, key: np.uint64, tape: Tape) -> bool:
+    """Draw the class of the session that becomes root."""
+    suspicious = s[AT.sus + h]
+    other = s[AT.oth + h]
+    if tape[draws.ESCALATION] == draws.UNRECORDED:
+        return draws.uniform(key, draws.ESCALATION) * (suspicious + other) < suspicious
+    chosen = tape[draws.ESCALATION] == 1
+    if tape[draws.ESCALATION] < 0 or (suspicious if chosen else other) == 0:
+        s[AT.tape_error] = 1
+        return suspicious > 0
+    return chosen
+
+
+@rule
+def privilege_escalate(s: State, h: int, key: np.uint64, tape: Tape) -> int:
+    """Make a session root if none is, then look around from there."""
+    if not s[AT.owned] >> h & 1:
+        return _FALSE
+    if s[AT.root + h] == 0:
+        suspicious = escalated_is_suspicious(s, h, key, tape)
+        s[AT.esc_sus] = 1 if suspicious else 0
+        s[(AT.sus if suspicious else AT.oth) + h] -= 1
+        s[AT.root + h] = 1
+        note_sessions(s, h)
+        s[AT.mal] |= 1 << h
+    s[AT.ksub] |= 1 << lookup.SUBNET[h]
+    s[AT.kip] |= 1 << h
+    if lookup.NEXT_HOP[h] >= 0:
+        s[AT.kip] |= 1 << lookup.NEXT_HOP[h]
+    if h == tables.OP_SERVER:
+        s[AT.ot_known] = 1
+    return _TRUE
+
+
+@rule
+def impact(s: State) -> int:
+    """Stop the OT service; once Op_Server0 was restored its process can no longer be stopped."""
+    if not s[AT.owned] >> tables.OP_SERVER & 1 or not s[AT.ot_known]:
+        return _FALSE
+    if s[AT.ot_active]:
+        s[AT.ot_active] = 0
+        if s[AT.ot_pid]:
+            s[AT.ot_stopped] = 1
+    return _TRUE
+
+
+@rule
+def red_execute(s: State, key: np.uint64, tape: Tape) -> None:
+    """Execute the action that the red agent has chosen."""
+    kind = s[AT.red_type]
+    h = s[AT.red_host]
+    if kind == _DISCOVER_SYSTEMS:
+        s[AT.red_success] = discover_remote_systems(s, s[AT.red_subnet])
+    elif kind == _DISCOVER_SERVICES:
+        s[AT.red_success] = discover_network_services(s, h)
+    elif kind == _EXPLOIT:
+        s[AT.red_success] = exploit_remote_service(s, h, key, tape)
+    elif kind == _ESCALATE:
+        s[AT.red_success] = privilege_escalate(s, h, key, tape)
+    elif kind == _IMPACT:
+        s[AT.red_success] = impact(s)
+    else:
+        s[AT.red_success] = _UNKNOWN

@@ -1,0 +1,116 @@
+"""When a documented figure counts as reproduced, and how figures are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from wfbench.contract import Interval, Lab, Verdict
+
+CLOSE = 0.75
+"""A measured figure of at least this share of the documented one reproduces it."""
+PARTLY = 0.25
+"""A factor of at least this share of the documented effect, on the log scale, does in part."""
+
+REPRODUCED: Verdict = "reproduced"
+IN_PART: Verdict = "reproduced in part"
+NOT: Verdict = "not reproduced"
+UNTESTABLE: Verdict = "cannot be tested here"
+
+
+def judge_factor(measured: Interval, documented: float) -> Verdict:
+    """Judge whether something is as many times better as documented.
+
+    It must be better at all, beyond the interval; then its size decides. If the interval holds
+    both "no better" and "as documented", nothing can be said.
+    """
+    low, high = bounds(measured)
+    if low > 1.0 and measured.value >= CLOSE * documented:
+        return REPRODUCED
+    if low <= 1.0 and high >= CLOSE * documented:
+        return UNTESTABLE
+    if low > 1.0 and measured.value >= documented**PARTLY:
+        return IN_PART
+    return NOT
+
+
+def judge_bundle(alone: Interval, together: Interval, documented: float) -> Verdict:
+    """Judge whether one change alone does it; if only all changes together do, it is a part."""
+    verdict = judge_factor(alone, documented)
+    if verdict == NOT and judge_factor(together, documented) == REPRODUCED:
+        return IN_PART
+    return verdict
+
+
+def within_cores(measured: Interval, documented: float, cores: int) -> Verdict:
+    """Judge as `judge_factor` does where no more can be gained than there are cores."""
+    verdict = judge_factor(measured, documented)
+    if verdict != REPRODUCED and cores < CLOSE * documented:
+        return UNTESTABLE
+    return verdict
+
+
+def combined(parts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict on a claim that says several things."""
+    found = set(parts)
+    if len(found) == 1:
+        return found.pop()
+    if found & {REPRODUCED, IN_PART}:
+        return IN_PART
+    return NOT
+
+
+def reached(measured: float, documented: float, *, possible: bool) -> Verdict:
+    """Judge whether a figure is about as large as documented, and whether it can be here."""
+    if measured >= CLOSE * documented:
+        return REPRODUCED
+    return NOT if possible else UNTESTABLE
+
+
+def verdict_if(*, holds: bool) -> Verdict:
+    """Return the verdict on something that holds or not."""
+    return REPRODUCED if holds else NOT
+
+
+def bounds(measured: Interval) -> tuple[float, float]:
+    """Return the ends of the interval; without one, the value twice."""
+    low, high = measured.low, measured.high
+    return (measured.value if low is None else low, measured.value if high is None else high)
+
+
+def typical(lab: Lab, values: Sequence[float]) -> Interval:
+    """Return the geometric mean of times or rates; its interval cannot reach below 0."""
+    return lab.ratio(values, [1.0] * len(values))
+
+
+def times(factor: Interval) -> str:
+    """Write a factor with its interval: `1.18x (1.10 to 1.25)`."""
+    return f"{number(factor.value)}x{_range(factor)}"
+
+
+def amount(measured: Interval, unit: str = "") -> str:
+    """Write a figure with unit and interval."""
+    shown = f"{number(measured.value)} {unit}" if unit else number(measured.value)
+    return f"{shown}{_range(measured)}"
+
+
+def number(value: float) -> str:
+    """Write a number with three significant digits and separated thousands."""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:,.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if size >= 0.1 or value == 0 else f"{value:.2g}"
+
+
+def median(values: Sequence[float | None]) -> float | None:
+    """Return the median, where None is larger than everything; None if the median is."""
+    ordered = sorted(float("inf") if value is None else value for value in values)
+    middle = ordered[(len(ordered) - 1) // 2]
+    return None if middle == float("inf") else middle
+
+
+def _range(measured: Interval) -> str:
+    if measured.low is None or measured.high is None:
+        return ", one sample"
+    return f" ({number(measured.low)} to {number(measured.high)})"

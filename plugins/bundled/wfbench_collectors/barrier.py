@@ -1,0 +1,193 @@
+"""Collectors whose workers all make one step, then wait for the next actions."""
+
+from __future__ import annotations
+
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from time import monotonic
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.collecting.synchronous import CollectCall, SynchronousCollector
+from wfbench.contract import EnvInfo, Plan, StepArrays, UsageError, WorkerError
+
+from .board import Note
+from .options import ShmOptions
+from .revival import Revival
+from .supervisor import Supervisor
+from .tasks import WorkerTask, common_info, divide
+from .wire import Kind
+
+
+class Transport(ABC):
+    """How actions reach workers and results come back. By default, messages are empty."""
+
+    handler: ClassVar[str]
+    """Import path of the worker's side."""
+    actions: NDArray[np.int64]
+    out: StepArrays
+    """The last step of every environment."""
+
+    @abstractmethod
+    def allocate(self, n_envs: int, info: EnvInfo) -> None:
+        """Make `actions` and `out`."""
+
+    def reset_body(self) -> bytes:
+        """Return what a worker is sent with a reset."""
+        return b""
+
+    def take_reset(self, task: WorkerTask, reply: bytes) -> None:  # noqa: B027 - may be empty
+        """Put a worker's first observations into `out`, unless it did so itself."""
+
+    def step_body(self, task: WorkerTask) -> bytes:  # noqa: ARG002 - for messages with actions
+        """Return what a worker is sent with a step."""
+        return b""
+
+    def take_step(self, task: WorkerTask, reply: bytes) -> None:  # noqa: B027 - may be empty
+        """Put a worker's results into `out`, unless it did so itself."""
+
+    def shared_bytes(self, rows: int) -> int:  # noqa: ARG002 - for transports that share
+        """Return the bytes that one step of `rows` environments moves other than by message."""
+        return 0
+
+    def close(self) -> None:  # noqa: B027 - may be empty
+        """Release what `allocate` made; safe to call twice."""
+
+
+class BarrierCollector(SynchronousCollector):
+    """Asks the policy in this process, one action per environment, and has workers step.
+
+    With `payload="true-state"` every step also moves each environment's nested true state here,
+    pickled, once before and once after the step, as two more requests that every worker answers
+    before anything goes on. It is unpickled and discarded: what a step says about compliance comes
+    from the worker in either case.
+
+    With `on_worker_death="restart"` the environments of a worker that died are built again and
+    reset with new seeds, derived from the old ones. Every row that this call had collected of them
+    is discarded and collected again by the new worker, so that each delivered column is one
+    unbroken stretch, and the numbering of their steps goes on. The rollout is marked.
+    """
+
+    def __init__(self, transport: Transport, options: ShmOptions, default_workers: int) -> None:
+        super().__init__()
+        self._transport = transport
+        self._options = options
+        self._true_state = options.payload == "true-state"
+        self._default_workers = default_workers
+        self._supervisor: Supervisor
+
+    def _open(self, plan: Plan) -> EnvInfo:
+        until = monotonic() + plan.deadlines.start
+        self._supervisor = Supervisor(plan, self._options.start_method)
+        self._tasks = divide(
+            plan,
+            self._options,
+            self._transport.handler,
+            default=self._default_workers or plan.n_envs,
+            batched=not self._true_state,
+        )
+        built = self._supervisor.start(self._tasks, until)
+        info = common_info([answer.info for answer in built])
+        if self._true_state and not all(answer.true_state for answer in built):
+            raise UsageError(f"environment {plan.env.name!r} has no true_state(); use payload=mask")
+        self._begin(plan)
+        self._revival = Revival(plan, self._options, self._supervisor, self._tasks)
+        self._transport.allocate(plan.n_envs, info)
+        self._reset(range(len(self._tasks)), until)
+        return info
+
+    def _fill(self, call: CollectCall) -> Sequence[str]:
+        supervisor, phases = self._supervisor, call.phases
+        restarts, traffic = self._revival.count, supervisor.traffic
+        before = supervisor.board.column(Note.ENV_NS)
+        marks: list[str] = []
+        pending: Sequence[int] = range(len(self._tasks))
+        while pending:
+            deaths = self._run(call, pending)
+            pending = [death.worker for death in deaths]
+            marks += [self._revival.revive(death, self._prepare) for death in deaths]
+        stepping = supervisor.board.column(Note.ENV_NS) - before
+        waited, phases.env = phases.env, min(float(stepping.max()) * 1e-9, phases.env)
+        phases.transport = waited - phases.env
+        phases.add_traffic(traffic, supervisor.traffic)
+        phases.restarts = self._revival.count - restarts
+        return marks
+
+    def _close(self, plan: Plan) -> None:
+        if hasattr(self, "_supervisor"):
+            self._supervisor.close(plan.deadlines.close)
+        self._transport.close()
+
+    def _run(self, call: CollectCall, workers: Sequence[int]) -> list[WorkerError]:
+        """Make all steps of the environments of `workers`; return the deaths that it survived.
+
+        The policy is asked about the others too: the same again, for it is a pure function.
+        """
+        transport, alive = self._transport, list(workers)
+        deaths: list[WorkerError] = []
+        runs = _merged([self._tasks[worker].rows for worker in workers])
+        views = [(rows, transport.out.rows(rows)) for rows in runs]
+        for rows, view in views:
+            call.buffer.obs[0, rows] = view.obs
+        for actions, out in self._play(call):
+            transport.actions[:] = actions
+            dead = self._step(call.plan, alive)
+            for rows, view in views:
+                out.rows(rows).write(view)
+            if dead:
+                deaths += dead
+                alive = [w for w in alive if w not in {death.worker for death in dead}]
+            call.phases.bytes_moved += transport.shared_bytes(
+                sum(len(self._tasks[w].envs) for w in alive)
+            )
+        return deaths
+
+    def _step(self, plan: Plan, workers: Sequence[int]) -> list[WorkerError]:
+        deaths = []
+        if self._true_state:
+            deaths += self._fetch_true_states(plan, workers)
+        bodies = {worker: self._transport.step_body(self._tasks[worker]) for worker in workers}
+        replies, dead = self._ask(Kind.STEP, bodies, plan)
+        for worker, reply in replies.items():
+            self._transport.take_step(self._tasks[worker], reply)
+        deaths += dead
+        if self._true_state:
+            deaths += self._fetch_true_states(plan, workers)
+        return list({death.worker: death for death in deaths}.values())
+
+    def _fetch_true_states(self, plan: Plan, workers: Sequence[int]) -> list[WorkerError]:
+        replies, deaths = self._ask(Kind.TRUE_STATE, dict.fromkeys(workers, b""), plan)
+        for reply in replies.values():
+            pickle.loads(reply)  # noqa: S301 - from our own workers
+        return deaths
+
+    def _ask(
+        self, kind: Kind, bodies: Mapping[int, bytes], plan: Plan
+    ) -> tuple[dict[int, bytes], list[WorkerError]]:
+        until = monotonic() + plan.deadlines.step
+        return self._supervisor.ask(kind, bodies, until, survive=self._options.survives_deaths)
+
+    def _reset(self, workers: Sequence[int], until: float) -> None:
+        body = self._transport.reset_body()
+        replies, _ = self._supervisor.ask(Kind.RESET, dict.fromkeys(workers, body), until)
+        for worker, reply in replies.items():
+            self._transport.take_reset(self._tasks[worker], reply)
+
+    def _prepare(self, task: WorkerTask, until: float) -> None:
+        """Make a replaced worker ready to step."""
+        self._seeds[task.rows] = task.seeds
+        self._reset([task.worker], until)
+
+
+def _merged(runs: Sequence[slice]) -> list[slice]:
+    """Return the same rows with as few slices as possible."""
+    merged: list[slice] = []
+    for run in sorted(runs, key=lambda rows: int(rows.start)):
+        if merged and merged[-1].stop == run.start:
+            merged[-1] = slice(merged[-1].start, run.stop)
+        else:
+            merged.append(run)
+    return merged

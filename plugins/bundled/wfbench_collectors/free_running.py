@@ -1,0 +1,202 @@
+"""Workers that run freely with their own copy of the policy."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable
+from time import monotonic, perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.collecting.lifecycle import Lifecycle
+from wfbench.collecting.phases import Phases
+from wfbench.contract import EnvInfo, Plan, Policy, Rollout, WorkerError
+from wfbench.processes.limits import usable_cores
+
+from .board import Note
+from .free_runs import Delivery, FreeRun, Publisher, Pulse
+from .options import AsyncOptions
+from .revival import Revival
+from .ring import DEMAND
+from .supervisor import Supervisor
+from .tasks import WorkerTask, common_info, divide
+from .wire import Kind, encode
+
+_HANDLER = "wfbench_collectors.stretches:StretchHandler"
+
+
+class AsyncCollector(Lifecycle):
+    """Delivers the stretches that finish first; there is no step barrier.
+
+    Workers hold the policy as plain arrays and make stretches of `steps` rows, also between calls.
+    A call delivers as many columns as there are environments: a fast environment can be there more
+    than once, a slow one not at all. A column is one environment's unbroken stretch, made by one
+    version of the policy, and is delivered whole and once.
+
+    `max_lag` bounds how many versions behind the given policy a column may be. A worker that is
+    ahead of demand waits rather than finish more than `max_lag` unread stretches. A stretch that is
+    too old all the same when its turn comes is dropped and counted, as is one whose length is not
+    what is asked for any more.
+
+    The time a call is blocked is divided into env and inference as the workers' own time was.
+
+    A dead worker's finished stretches stay good. With `on_worker_death="restart"` its environments
+    are built again with new seeds; the stretch it was making is lost as a whole, the numbering of
+    steps goes on after the last finished one, and the rollout is marked.
+
+    Takes the options of `AsyncOptions`.
+    """
+
+    name = "async"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self._options = AsyncOptions(**options)
+        self._supervisor: Supervisor
+        self._run: FreeRun | None = None
+        self._publisher = Publisher()
+
+    def _open(self, plan: Plan) -> EnvInfo:
+        until = monotonic() + plan.deadlines.start
+        self._supervisor = Supervisor(plan, self._options.start_method)
+        self._tasks = divide(plan, self._options, _HANDLER, default=usable_cores())
+        self._everyone = range(len(self._tasks))
+        built = self._supervisor.start(self._tasks, until)
+        self._supervisor.ask(Kind.RESET, dict.fromkeys(self._everyone, b""), until)
+        self._revival = Revival(plan, self._options, self._supervisor, self._tasks)
+        self._publisher = Publisher()
+        self._spent = self._worker_time()
+        self._pulse = Pulse(self._supervisor)
+        return common_info([answer.info for answer in built])
+
+    def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:
+        phases = Phases()
+        restarts, traffic = self._revival.count, self._supervisor.traffic
+        delivery = Delivery(steps, plan.n_envs, info)
+        self._pulse.check(plan.deadlines.step, excuse_waiting=True)
+        self._publish(plan, policy, phases)
+        run = self._run
+        if run is None or run.steps != steps:
+            run = self._start_run(plan, info, steps, delivery)
+        self._take_news(run, monotonic(), delivery)
+        run.control[DEMAND] = 1
+        self._wake(self._everyone, b"", plan)
+        phases.transport = perf_counter() - phases.started
+        self._fill(plan, run, delivery, phases)
+        run.control[DEMAND] = 0
+        self._divide_blocked_time(phases)
+        phases.add_traffic(traffic, self._supervisor.traffic)
+        return delivery.buffer.rollout(
+            env_id=delivery.env_id,
+            first_step=delivery.first_step,
+            policy_version=delivery.version,
+            counters=phases.counters(
+                restarts=self._revival.count - restarts,
+                dropped=delivery.dropped,
+                lag=tuple((policy.version - delivery.version).tolist()),
+            ),
+            marks=tuple(delivery.marks),
+        )
+
+    def _close(self, plan: Plan) -> None:
+        if self._run is not None:
+            self._run.halt()
+        if hasattr(self, "_supervisor"):
+            self._supervisor.close(plan.deadlines.close)
+        if self._run is not None:
+            self._run.close()
+            self._run = None
+        self._publisher.close()
+
+    def _publish(self, plan: Plan, policy: Policy, phases: Phases) -> None:
+        """Let workers know of a policy, unless it is the one they have."""
+        size = self._publisher.publish(policy)
+        if size:
+            phases.bytes_moved += size * len(self._tasks)
+            self._wake(self._everyone, self._publisher.news(), plan)
+            self._publisher.discard_old()
+
+    def _start_run(self, plan: Plan, info: EnvInfo, steps: int, delivery: Delivery) -> FreeRun:
+        """Have all workers run with a ring for stretches of this length."""
+        deaths = self._stop_run(plan, self._run, delivery) if self._run is not None else []
+        number = self._supervisor.next_sequence()
+        run = self._run = FreeRun(number, info, steps, self._options.max_lag, self._tasks)
+        until = monotonic() + plan.deadlines.step
+        for worker in set(self._everyone) - {death.worker for death in deaths}:
+            self._order_run(run, worker, until, resume=False)
+        for death in deaths:
+            delivery.marks.append(self._revival.revive(death, self._prepare))
+        return run
+
+    def _stop_run(self, plan: Plan, run: FreeRun, delivery: Delivery) -> list[WorkerError]:
+        """Stop every worker and drop what was not delivered; return the deaths that it survived."""
+        run.halt()
+        self._wake(self._everyone, b"", plan)
+        replies, deaths = self._supervisor.gather(
+            run.number,
+            self._everyone,
+            monotonic() + plan.deadlines.step,
+            survive=self._options.survives_deaths,
+        )
+        results = {worker: pickle.loads(reply) for worker, reply in replies.items()}  # noqa: S301
+        delivery.dropped += run.count_dropped(results)
+        self._run = None
+        run.close()
+        return deaths
+
+    def _order_run(self, run: FreeRun, worker: int, until: float, *, resume: bool) -> None:
+        message = encode(run.number, Kind.RUN, run.order(worker, resume=resume))
+        self._supervisor.post(worker, message, until)
+
+    def _prepare(self, task: WorkerTask, until: float) -> None:
+        """Have a replaced worker run where its predecessor stopped."""
+        self._supervisor.ask(Kind.RESET, {task.worker: b""}, until)
+        news = encode(0, Kind.WAKE, self._publisher.news())
+        self._supervisor.post(task.worker, news, until)
+        if self._run is not None:
+            self._order_run(self._run, task.worker, until, resume=True)
+
+    def _wake(self, workers: Iterable[int], body: bytes, plan: Plan) -> None:
+        message, until = encode(0, Kind.WAKE, body), monotonic() + plan.deadlines.step
+        for worker in workers:
+            self._supervisor.post(worker, message, until)
+
+    def _fill(self, plan: Plan, run: FreeRun, delivery: Delivery, phases: Phases) -> None:
+        limit = plan.deadlines.step
+        while delivery.missing:
+            started = perf_counter()
+            if run.ready:
+                moved, freed = run.deliver(delivery, self._publisher)
+                phases.bytes_moved += moved
+                if freed is not None:
+                    self._wake([freed], b"", plan)
+                phases.transport += perf_counter() - started
+            else:
+                self._take_news(run, monotonic() + min(limit / 4, 0.5), delivery)
+                self._pulse.check(limit, excuse_waiting=False)
+                phases.env += perf_counter() - started
+
+    def _take_news(self, run: FreeRun, until: float, delivery: Delivery) -> None:
+        """Wait for finished stretches and deaths; there may be none until then."""
+        messages, died = self._supervisor.poll(until)
+        for worker, message in messages:
+            if message.kind == Kind.STRETCH and message.sequence == run.number:
+                run.finish(worker, pickle.loads(message.body))  # noqa: S301 - our own worker's
+        for worker in died:
+            death = self._supervisor.death(worker)
+            delivery.marks.append(self._revival.revive(death, self._prepare))
+            self._pulse.restart(worker)
+
+    def _worker_time(self) -> NDArray[np.int64]:
+        board = self._supervisor.board
+        return np.array([board.column(Note.ENV_NS).sum(), board.column(Note.POLICY_NS).sum()])
+
+    def _divide_blocked_time(self, phases: Phases) -> None:
+        now = self._worker_time()
+        env, policy = (now - self._spent).tolist()
+        self._spent = now
+        blocked = phases.env
+        phases.env = blocked * env / max(1, env + policy)
+        phases.inference = blocked * policy / max(1, env + policy)

@@ -1,0 +1,55 @@
+"""Worker processes that answer with pickled messages."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+
+from wfbench.contract import EnvInfo, StepArrays
+from wfbench.contract.record import PLAIN_FIELDS
+
+from .barrier import BarrierCollector, Transport
+from .options import PipeOptions
+from .tasks import WorkerTask
+
+
+class PipeTransport(Transport):
+    """Actions go out as pickled lists, results come back as pickled arrays."""
+
+    handler = "wfbench_collectors.answers:PipeHandler"
+
+    def allocate(self, n_envs: int, info: EnvInfo) -> None:
+        """Make arrays of this process."""
+        self.actions = np.zeros(n_envs, np.int64)
+        self.out = StepArrays.allocate(n_envs, info)
+
+    def take_reset(self, task: WorkerTask, reply: bytes) -> None:
+        """Take the first observations."""
+        self.out.obs[task.rows] = pickle.loads(reply)  # noqa: S301 - from our own worker
+
+    def step_body(self, task: WorkerTask) -> bytes:
+        """Return one action per environment."""
+        return pickle.dumps(self.actions[task.rows].tolist())
+
+    def take_step(self, task: WorkerTask, reply: bytes) -> None:
+        """Take one row per environment."""
+        out = self.out.rows(task.rows)
+        *values, final_obs = pickle.loads(reply)  # noqa: S301 - from our own worker
+        for name, value in zip(PLAIN_FIELDS, values, strict=True):
+            getattr(out, name)[...] = value
+        if final_obs is not None:
+            out.final_obs[out.ended] = final_obs
+
+
+class PipeCollector(BarrierCollector):
+    """The documented design: a process per environment, pickled messages.
+
+    Takes the options of `PipeOptions`.
+    """
+
+    name = "pipe"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(PipeTransport(), PipeOptions(**options), default_workers=0)

@@ -1,0 +1,246 @@
+"""One supervisor for every collector with worker processes.
+
+No wait is without a deadline. A worker's replies and its death are watched together, so a death is
+reported at once, with the environment that was running, its seed and the signal. Ending is a
+ladder: ask, terminate, kill; and behind it the nursery, whose end takes every worker with it.
+"""
+
+from __future__ import annotations
+
+import pickle
+import resource
+import signal
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from time import monotonic
+
+from wfbench.collecting.faults import cause_of
+from wfbench.contract import CollectError, DeadlineError, EnvRef, Plan, UsageError, WorkerError
+from wfbench.processes.children import exit_text
+from wfbench.processes.leftovers import remove_stale_segments
+
+from .board import Board
+from .tasks import WorkerTask
+from .watch import News, Watch
+from .wire import Kind, Message, encode, readable
+from .worker import Built
+
+_SPARE_DESCRIPTORS = 64
+_FEW = 4
+"""Workers whose replies may each wake the collector."""
+_NAP = 0.2
+
+
+class Supervisor:
+    """Starts workers, talks to them, notices when they die, and ends them."""
+
+    def __init__(self, plan: Plan, start_method: str) -> None:
+        self._plan = plan
+        self._method = start_method
+        self._watch: Watch | None = None
+        self._board: Board | None = None
+        self._sequence = 0
+        self._unasked: list[tuple[int, Message]] = []
+        self._unseen: set[int] = set()
+
+    @property
+    def board(self) -> Board:
+        """Return what the workers let be seen."""
+        if self._board is None:
+            raise CollectError("no workers were started")
+        return self._board
+
+    @property
+    def watch(self) -> Watch:
+        """Return the workers themselves."""
+        if self._watch is None:
+            raise CollectError("no workers were started")
+        return self._watch
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Return the messages and bytes that were sent and received."""
+        return self.watch.traffic
+
+    def start(self, tasks: Sequence[WorkerTask], until: float) -> list[Built]:
+        """Start one worker per task and have each build its environments."""
+        _refuse_too_many(len(tasks))
+        remove_stale_segments()
+        # No shared memory before the nursery is ready: while it imports, it could not remove what
+        # is left if this process is killed.
+        self._watch = Watch(self._method, _modules(self._plan.env, tasks), until)
+        self._board = Board.create(len(tasks))
+        for task in tasks:
+            self.watch.spawn(replace(task, board=self.board.name), until)
+        return self._build(range(len(tasks)), until)
+
+    def restart(self, worker: int, task: WorkerTask, until: float) -> None:
+        """Replace a dead worker; its predecessor is certainly gone."""
+        if not self.watch.retire(worker):
+            raise self.late([worker])
+        self._unseen.discard(worker)
+        self.watch.spawn(replace(task, board=self.board.name), until)
+        self._build([worker], until)
+
+    def next_sequence(self) -> int:
+        """Return a number no request had before."""
+        self._sequence += 1
+        return self._sequence
+
+    def post(self, worker: int, data: bytes, until: float) -> None:
+        """Send an encoded request. A dead worker swallows it; its death shows in `gather`."""
+        if not self.watch.send(worker, data, until):
+            raise self.late([worker])
+
+    def ask(
+        self, kind: Kind, bodies: Mapping[int, bytes], until: float, *, survive: bool = False
+    ) -> tuple[dict[int, bytes], list[WorkerError]]:
+        """Send each worker its body and `gather` the replies."""
+        sequence = self.next_sequence()
+        for worker, body in bodies.items():
+            self.post(worker, encode(sequence, kind, body), until)
+        return self.gather(sequence, bodies, until, survive=survive)
+
+    def gather(
+        self, sequence: int, workers: Iterable[int], until: float, *, survive: bool = False
+    ) -> tuple[dict[int, bytes], list[WorkerError]]:
+        """Return the replies to request `sequence`, and with `survive` the deaths.
+
+        Without `survive` a death is raised. Replies to older requests are discarded. What workers
+        send unasked, and deaths of others, are kept for `poll`. Raise DeadlineError if a reply is
+        missing at `until`.
+        """
+        waiting = set(workers)
+        replies: dict[int, bytes] = {}
+        deaths: list[WorkerError] = []
+        died = {worker for worker in waiting if self.watch.workers[worker].dead}
+        messages: list[tuple[int, Message]] = []
+        if len(waiting) > _FEW and not died:
+            self._nap(max(waiting), until)
+        while True:
+            for worker, message in messages:
+                if message.kind == Kind.STRETCH:
+                    self._unasked.append((worker, message))
+                elif message.sequence == sequence and worker in waiting:
+                    replies[worker] = message.body
+                    waiting.discard(worker)
+            self._unseen |= died - waiting
+            for worker in died & waiting:
+                death = self.death(worker)
+                if not survive:
+                    raise death
+                deaths.append(death)
+                waiting.discard(worker)
+            if not waiting:
+                return replies, deaths
+            messages, died = self.watch.poll(until)
+            if not messages and not died and monotonic() >= until:
+                raise self.late(waiting)
+
+    def _nap(self, worker: int, until: float) -> None:
+        """Sleep until the worker asked last has answered, rather than wake once for every reply.
+
+        By then most others have. A death is seen after the nap, so it is a short one.
+        """
+        nap = min(_NAP, max(0.0, until - monotonic()))
+        readable(self.watch.workers[worker].end.fileno(), nap)
+
+    def poll(self, until: float) -> News:
+        """Wait for anything to happen, as `Watch.poll` does, or return what `gather` kept."""
+        unasked, self._unasked = self._unasked, []
+        unseen, self._unseen = self._unseen, set()
+        messages, died = self.watch.poll(0.0 if unasked or unseen else until)
+        return unasked + messages, unseen | died
+
+    def late(self, workers: Collection[int]) -> DeadlineError:
+        """Return the error to raise when these workers did not answer in time."""
+        names = []
+        for index in sorted(workers)[:3]:
+            task, env = self.watch.workers[index].task, self.board.running_env(index)
+            where = f"worker {index}"
+            if env is not None:
+                where += f" (in env {env}, seed {task.seeds[env - task.first]})"
+            names.append(where)
+        more = f" and {len(workers) - 3} more" if len(workers) > 3 else ""
+        return DeadlineError(
+            f"no answer in time from {', '.join(names)}{more}; "
+            "an environment hangs, or is slower than the plan's deadlines allow"
+        )
+
+    def death(self, worker: int) -> WorkerError:
+        """Return how a dead worker died, as the error to raise or to mark a sample with."""
+        code = self.watch.await_exit(worker)
+        task, env = self.watch.workers[worker].task, self.board.running_env(worker)
+        if env is None and len(task.envs) == 1:
+            env = task.first
+        cause = "closed its connection and did not end" if code is None else exit_text(code)
+        if code == -signal.SIGKILL:
+            cause += " (the out-of-memory killer, or someone)"
+        elif code is not None and code >= 0:
+            cause += " in the middle of its work"
+        seed = None if env is None else task.seeds[env - task.first]
+        if env is None:
+            cause += f"; it had envs {task.envs[0]} to {task.envs[-1]} and was stepping none"
+        return WorkerError(cause, worker=worker, env=env, seed=seed, exitcode=code)
+
+    def close(self, timeout: float) -> None:
+        """End every worker and release everything, within `timeout` seconds."""
+        until = monotonic() + timeout
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            self._descend(watch, timeout)
+            watch.close(min(0.15 * timeout, max(0.0, until - monotonic())))
+        if self._board is not None:
+            self._board.close()
+            self._board = None
+
+    def _descend(self, watch: Watch, timeout: float) -> None:
+        request = encode(self.next_sequence(), Kind.CLOSE)
+        for worker in watch.alive():
+            watch.send(worker, request, 0.0)
+        _await_deaths(watch, monotonic() + 0.3 * timeout)
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            for worker in watch.alive():
+                watch.nursery.signal(worker, number)
+            _await_deaths(watch, monotonic() + 0.2 * timeout)
+
+    def _build(self, workers: Iterable[int], until: float) -> list[Built]:
+        bodies = {index: _pickled(self.watch.workers[index].task) for index in workers}
+        replies, _ = self.ask(Kind.BUILD, bodies, until)
+        return [pickle.loads(replies[index]) for index in bodies]  # noqa: S301 - our own worker's
+
+
+def _await_deaths(watch: Watch, until: float) -> None:
+    while watch.alive():
+        with suppress(WorkerError):
+            watch.poll(until)
+        if monotonic() >= until:
+            return
+
+
+def _modules(env: EnvRef, tasks: Sequence[WorkerTask]) -> list[str]:
+    """Return what a worker will import, so that it can be imported once for all of them."""
+    paths = [__package__ + ".worker:", tasks[0].handler, env.factory]
+    if env.batched is not None and tasks[0].batched:
+        paths.append(env.batched)
+    return [path.partition(":")[0] for path in paths]
+
+
+def _pickled(task: WorkerTask) -> bytes:
+    try:
+        return pickle.dumps(task)
+    except Exception as error:
+        raise UsageError(
+            f"the options of environment {task.env.name!r} cannot be sent to a worker "
+            f"({cause_of(error)}); give plain values and an import path as factory"
+        ) from error
+
+
+def _refuse_too_many(workers: int) -> None:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and 2 * workers + _SPARE_DESCRIPTORS > soft:
+        raise UsageError(
+            f"{workers} workers need more than the {soft} descriptors this process may open; "
+            "raise the limit (ulimit -n) or use fewer workers"
+        )

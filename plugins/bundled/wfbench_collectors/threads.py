@@ -1,0 +1,79 @@
+"""Functions in threads, waited for with a deadline."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from time import perf_counter
+
+from wfbench.contract import DeadlineError
+
+_LEAVING = 1.0
+"""Grace period for tasks that are no longer wanted."""
+
+
+class ThreadTask(threading.Thread):
+    """A function in a daemon thread; it calls `beat` whenever it makes progress."""
+
+    def __init__(
+        self, function: Callable[[ThreadTask], None], finished: SimpleQueue[ThreadTask]
+    ) -> None:
+        super().__init__(daemon=True)
+        self._function = function
+        self._finished = finished
+        self.wanted = True
+        self.last_beat = perf_counter()
+        self.error: BaseException | None = None
+
+    def beat(self, now: float) -> bool:
+        """Report progress; return False if the result is no longer wanted."""
+        self.last_beat = now
+        return self.wanted
+
+    def run(self) -> None:
+        """Call the function; keep what it raises for the waiting thread."""
+        try:
+            self._function(self)
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            self.error = error
+        finally:
+            self._finished.put(self)
+
+
+def run_all(functions: Sequence[Callable[[ThreadTask], None]], limit: float, what: str) -> None:
+    """Run the functions at the same time, until all are done or one has failed.
+
+    Raise what the first to fail raised, or DeadlineError once one has not called `beat` for `limit`
+    seconds. A thread that hangs cannot be ended: it is abandoned, and its results are ignored.
+    """
+    finished: SimpleQueue[ThreadTask] = SimpleQueue()
+    pending = {ThreadTask(function, finished) for function in functions}
+    for task in pending:
+        task.start()
+    try:
+        while pending:
+            done = _next_done(finished, pending, limit, what)
+            if done is not None:
+                pending.remove(done)
+                if done.error is not None:
+                    raise done.error
+    finally:
+        for task in pending:
+            task.wanted = False
+        give_up = perf_counter() + min(_LEAVING, limit)
+        for task in pending:
+            task.join(max(0.0, give_up - perf_counter()))
+
+
+def _next_done(
+    finished: SimpleQueue[ThreadTask], pending: set[ThreadTask], limit: float, what: str
+) -> ThreadTask | None:
+    """Return the next task to finish, or None if there was only progress."""
+    wait = min(task.last_beat for task in pending) + limit - perf_counter()
+    try:
+        return finished.get(timeout=max(wait, 0.0))
+    except Empty:
+        if wait <= 0:
+            raise DeadlineError(f"{what} took longer than its deadline of {limit:g} s") from None
+        return None

@@ -1,0 +1,61 @@
+"""What an environment costs, and spending that time on purpose."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from wfbench.contract import OWNER_VARIABLE
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds and bytes that one environment costs."""
+
+    construct: float = 0.0
+    reset: float = 0.0
+    step: float = 0.0
+    true_state: float = 0.0
+    true_state_bytes: int = 0
+
+
+PRESETS = {
+    "none": Costs(),
+    "cyborg": Costs(0.245, 0.017, 0.003, 0.0018, 13_000),
+}
+"""`cyborg` has the costs measured of the CAGE-2 simulator on one core."""
+
+
+def spend(seconds: float, *, busy: bool) -> None:
+    """Use `seconds` of this thread's CPU time, or sleep as long.
+
+    Busy time is CPU time, not wall time: with too few cores it takes longer, as real work would.
+    """
+    if seconds <= 0:
+        return
+    if not busy:
+        time.sleep(seconds)
+        return
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def slowed(costs: Costs, file: str) -> Costs:
+    """Multiply the costs of a step by the factor in `file`, if it exists and this is a worker.
+
+    Tests use it to prove that the gate notices a slow collector. The factor is in a file, not an
+    option: an option would make it another case, and no regression of the same case.
+    """
+    if not file or OWNER_VARIABLE not in os.environ:
+        return costs
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return costs
+    factor = float(text)
+    if not factor > 0:
+        raise ValueError(f"{file} holds {text.strip()}; a factor must be positive")
+    return replace(costs, step=costs.step * factor)

@@ -1,0 +1,110 @@
+"""The options of the synthetic environments; imported when plugins are listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .costs import PRESETS, Costs
+
+AS_PRESET = -1.0
+"""The cost of the preset."""
+
+DTYPES = ("uint8", "float32")
+
+
+def _help(default: Any, text: str) -> Any:
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntheticBatchOptions:
+    """The shape of the environment."""
+
+    obs_size: int = _help(52, "features of an observation")
+    obs_dtype: str = _help("uint8", "uint8: each 0 or 1; float32: each in [0, 1)")
+    num_actions: int = _help(145, "actions to choose from")
+    episode_length: int = _help(100, "steps of an episode")
+    distinct: int = _help(0, "number of different observations; 0: no limit")
+
+    def __post_init__(self) -> None:
+        for name in ("obs_size", "num_actions", "episode_length"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.obs_dtype not in DTYPES:
+            raise ValueError(f"obs_dtype is {self.obs_dtype!r}; choose from {', '.join(DTYPES)}")
+        if self.distinct < 0:
+            raise ValueError(f"distinct is {self.distinct}; it must not be negative")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntheticOptions(SyntheticBatchOptions):
+    """Shape, costs and faults of the environment."""
+
+    costs: str = _help("none", "preset of costs: none or cyborg")
+    construct: float = _help(AS_PRESET, "seconds to construct; -1: preset")
+    reset: float = _help(AS_PRESET, "seconds of a reset; -1: preset")
+    step: float = _help(AS_PRESET, "seconds of a step; -1: preset")
+    true_state: float = _help(AS_PRESET, "seconds to build the true state; -1: preset")
+    true_state_bytes: int = _help(-1, "pickled size of the true state in bytes; -1: preset")
+    slowdown: float = _help(1.0, "factor on every cost in seconds")
+    slow_workers: str = _help(
+        "", "file with a factor; while it exists, steps in worker processes take that much longer"
+    )
+    busy: bool = _help(True, "spend the time computing; false: sleeping")  # noqa: FBT003 (a default)
+    reuse_buffer: bool = _help(False, "return every observation in the same array")  # noqa: FBT003 (a default)
+    fault: str = _help("", "fault and the step it happens at, such as kill@5")
+    fault_env: int = _help(-1, "index of the env that has the fault; -1: every env")
+    fault_seconds: float = _help(2.0, "how long the step of fault slow@k takes")
+    fault_once: str = _help("", "file created when the fault happens, which then happens only once")
+    env_index: int = _help(0, "set by wfbench: index of this env in the plan")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.costs not in PRESETS:
+            raise ValueError(f"costs is {self.costs!r}; choose from {', '.join(PRESETS)}")
+        if not self.slowdown > 0:
+            raise ValueError(f"slowdown is {self.slowdown}; it must be positive")
+        parse_fault(self.fault)
+
+    @property
+    def resolved_costs(self) -> Costs:
+        """Return the preset, replaced by the costs that were given, slowed down."""
+        preset = vars(PRESETS[self.costs])
+        chosen = {name: getattr(self, name) for name in preset}
+        chosen = {name: preset[name] if cost < 0 else cost for name, cost in chosen.items()}
+        size = chosen.pop("true_state_bytes")
+        seconds = {name: cost * self.slowdown for name, cost in chosen.items()}
+        return Costs(**seconds, true_state_bytes=size)
+
+
+STEP_FAULTS = (
+    *("raise", "raise-2arg", "raise-kwonly", "raise-unpicklable", "raise-base"),
+    *("exit", "kill", "segv", "stop", "hang", "slow", "nan", "bad-shape"),
+)
+"""Faults `NAME@k` in the env's k-th step, counted from 1."""
+
+CONSTRUCT_FAULTS = ("ctor-raise", "ctor-hang", "ctor-exit")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault and its step; step 0 is the constructor."""
+
+    name: str
+    step: int
+
+
+def parse_fault(text: str) -> Fault | None:
+    """Return the fault that an option names; None for none."""
+    if not text:
+        return None
+    name, at, step = text.partition("@")
+    if not at and name in CONSTRUCT_FAULTS:
+        return Fault(name, 0)
+    if name in STEP_FAULTS and step.isascii() and step.isdigit() and int(step) >= 1:
+        return Fault(name, int(step))
+    known = [f"{fault}@k" for fault in STEP_FAULTS] + list(CONSTRUCT_FAULTS)
+    raise ValueError(
+        f"fault {text!r} is not known; choose from {', '.join(known)} with k of at least 1"
+    )

@@ -1,0 +1,193 @@
+"""What all PPO trainers share: networks, optimiser, conditioning, state."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from wfbench.contract import (
+    Arrays,
+    Order,
+    Rollout,
+    TrainerSetup,
+    UpdateStats,
+    UsageError,
+    WfbenchError,
+)
+from wfbench.orders import order_code
+from wfbench.policies import NetworkPolicy
+
+from .batch import Batch, make_batch
+from .networks import ActorCritic, arrays_to_weights, network_policy, weights_to_arrays
+from .objective import Floats, Objective, Weighting, objective
+from .options import DocumentedOptions, PpoOptions
+
+LOG_PROB_TOLERANCE = 2e-3
+
+
+class LearningError(WfbenchError):
+    """Learning cannot continue: a loss is not finite, or the data is not of this policy."""
+
+
+class Learner(ABC):
+    """A PPO trainer without its update rule.
+
+    Subclasses initialise the weights in `_initialise` and learn in `_learn`.
+    """
+
+    betas = (0.9, 0.999)
+
+    def __init__(
+        self, setup: TrainerSetup, options: DocumentedOptions | PpoOptions, hidden: int = 64
+    ) -> None:
+        torch.set_num_threads(options.threads)
+        _check_device(setup.device)
+        self.setup = setup
+        self.num_actions = setup.env.num_actions
+        self._distinct = options.distinct
+        self._lr = options.lr
+        units = len(setup.env.workflow.units) if setup.env.workflow else 0
+        self._condition_size = units * units
+        inputs = math.prod(setup.env.obs_shape) + self._condition_size
+        self.network = ActorCritic(inputs, self.num_actions, hidden).to(setup.device)
+        self.condition: NDArray[np.float32] = np.zeros(self._condition_size, dtype=np.float32)
+        self.version = 0
+        self.updates = 0
+        self.value_scale = 1.0
+        self.optimiser = self._fresh_optimiser()
+        self._initialise(torch.Generator().manual_seed(setup.seed % 2**63))
+
+    def start(self, order: Order, inherit: Arrays | None = None) -> None:
+        """Condition on `order`; take the weights of `inherit` if given, else the initial ones.
+
+        The optimiser starts afresh either way.
+        """
+        if self._condition_size:
+            self.condition = order_code(order)
+        if inherit is None:
+            self._initialise(torch.Generator().manual_seed(self.setup.seed % 2**63))
+            self.value_scale = 1.0
+        else:
+            arrays_to_weights(self.network, inherit)
+            self.value_scale = float(inherit["value_scale"])
+        self.updates = 0
+        self.version += 1
+        self.optimiser = self._fresh_optimiser()
+
+    def policy(self) -> NetworkPolicy:
+        """Return the present networks as a policy of plain arrays."""
+        return network_policy(self.network, self.condition, self.version, self.value_scale)
+
+    def update(self, rollout: Rollout, rewards: NDArray[np.float32]) -> UpdateStats:
+        """Update the networks once."""
+        started = time.perf_counter()
+        if not np.isfinite(rewards).all():
+            raise LearningError("a reward is not finite; nothing was learned from this rollout")
+        batch = self._batch(rollout)
+        values = self._learn(batch, rollout, np.ascontiguousarray(rewards, dtype=np.float32))
+        if not all(math.isfinite(value) for value in values.values()):
+            raise LearningError(f"learning diverged: {dict(values)}; lower the learning rate")
+        self.version += 1
+        self.updates += 1
+        numbers = {**values, "distinct": float(len(batch.rows))}
+        return UpdateStats(time.perf_counter() - started, len(batch.data), numbers)
+
+    def state(self) -> Arrays:
+        """Return weights, moments of the optimiser and counters."""
+        arrays: dict[str, NDArray[Any]] = weights_to_arrays(self.network)
+        for index, moments in self.optimiser.state_dict()["state"].items():
+            for name, value in moments.items():
+                arrays[f"optimiser.{index}.{name}"] = value.detach().cpu().numpy().copy()
+        arrays["condition"] = self.condition.copy()
+        arrays["counters"] = np.array([self.version, self.updates], dtype=np.int64)
+        arrays["value_scale"] = np.array(self.value_scale, dtype=np.float64)
+        return arrays
+
+    def load(self, state: Arrays) -> None:
+        """Resume from a `state()`."""
+        arrays_to_weights(self.network, state)
+        self.condition = np.array(state["condition"], dtype=np.float32)
+        self.version, self.updates = (int(number) for number in state["counters"])
+        self.value_scale = float(state["value_scale"])
+        self.optimiser = self._fresh_optimiser()
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for name, value in state.items():
+            if name.startswith("optimiser."):
+                _, index, key = name.split(".")
+                moments.setdefault(int(index), {})[key] = torch.from_numpy(np.array(value))
+        loaded = self.optimiser.state_dict()
+        loaded["state"] = moments
+        self.optimiser.load_state_dict(loaded)
+
+    def _batch(self, rollout: Rollout) -> Batch:
+        return make_batch(rollout, self.version, self.setup.device, distinct=self._distinct)
+
+    def _fresh_optimiser(self) -> torch.optim.Adam:
+        return torch.optim.Adam(self.network.parameters(), self._lr, betas=self.betas, fused=True)
+
+    @abstractmethod
+    def _initialise(self, generator: torch.Generator) -> None:
+        """Draw the initial weights."""
+
+    @abstractmethod
+    def _learn(
+        self, batch: Batch, rollout: Rollout, rewards: NDArray[np.float32]
+    ) -> Mapping[str, float]:
+        """Change the networks; return named numbers, all finite if all went well."""
+
+    def _differentiate(
+        self,
+        batch: Batch,
+        targets: Floats,
+        weighting: Weighting,
+        advantages: Floats | None = None,
+        *,
+        check: bool = True,
+    ) -> Objective:
+        """Store the gradient of the loss with the weights; return the loss.
+
+        Without `advantages` they are the targets minus the present values. `check` that the policy
+        is the one that acted.
+        """
+        logits, values = self.network(batch.rows, self._condition_tensor())
+        plain_logits, plain_values = logits.detach().cpu().numpy(), values.detach().cpu().numpy()
+        if advantages is None:
+            advantages = targets - plain_values[batch.data.row]
+        found = objective(plain_logits, plain_values, batch.data, advantages, targets, weighting)
+        if check:
+            _check_mismatch(found.mismatch)
+        self.optimiser.zero_grad(set_to_none=True)
+        starts = [
+            torch.from_numpy(by).to(logits.device) for by in (found.by_logits, found.by_values)
+        ]
+        torch.autograd.backward((logits, values), starts)
+        return found
+
+    def _condition_tensor(self) -> torch.Tensor:
+        return torch.from_numpy(self.condition).to(self.setup.device)
+
+
+def _check_device(device: str) -> None:
+    """Raise UsageError if torch cannot compute on the device."""
+    try:
+        torch.zeros(1, device=device)
+    # RuntimeError: unknown name. The others: this build of torch lacks the device.
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        cause = str(error).strip().splitlines()[0]
+        raise UsageError(f"--device {device} cannot be used: {cause}; use --device cpu") from error
+
+
+def _check_mismatch(mismatch: float) -> None:
+    """Raise LearningError if stored log-probabilities are not those of the policy."""
+    if not mismatch <= LOG_PROB_TOLERANCE:
+        raise LearningError(
+            f"stored log-probabilities differ from recomputed ones by {mismatch:.3g}: the "
+            "observations do not belong to the actions they are stored with"
+        )

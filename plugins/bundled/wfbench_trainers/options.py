@@ -1,0 +1,82 @@
+"""Options of the PPO family; importing this loads neither torch nor numba."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+
+def _option(default: Any, meaning: str) -> Any:
+    return field(default=default, metadata={"help": meaning})
+
+
+@dataclass(frozen=True)
+class LearnerOptions:
+    """What every PPO of the family has."""
+
+    gamma: float = _option(0.99, "discount per step")
+    epochs: int = _option(4, "passes over the data of an update (K)")
+    lr: float = _option(0.002, "learning rate of Adam")
+    clip: float = _option(0.2, "clipping range of the policy ratio")
+    entropy: float = _option(0.01, "weight of the entropy bonus")
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True)
+class DocumentedOptions(LearnerOptions):
+    """The documented PPO: full batch, Monte-Carlo returns standardised over the batch, no GAE."""
+
+    value_weight: float = _option(0.5, "weight of the value loss")
+    threads: int = _option(1, "threads of the learner")
+    distinct: bool = _option(default=True, meaning="run the networks on distinct observations only")
+
+
+@dataclass(frozen=True)
+class OriginalOptions(DocumentedOptions):
+    """The documented PPO of the original training script: six passes."""
+
+    epochs: int = _option(6, "passes over the data of an update (K)")
+
+
+@dataclass(frozen=True)
+class PpoOptions(LearnerOptions):
+    """PPO with the additions that measured better on CAGE-2."""
+
+    entropy_end: float = _option(0.0, "weight of the entropy bonus when the budget is spent")
+    gae: float = _option(0.95, "lambda of the generalised advantage estimate")
+    minibatches: int = _option(8, "parts of a pass, each with its own step of Adam")
+    max_grad_norm: float = _option(0.5, "clip longer gradients to this norm; 0: never")
+    anneal: bool = _option(default=True, meaning="lower the learning rate over the budget")
+    lr_end: float = _option(0.1, "share of the learning rate left when the budget is spent")
+    target_kl: float = _option(0.0, "stop the passes of an update at this KL divergence; 0: never")
+    truncation: str = _option("cut", "value after the last step of an episode: cut or bootstrap")
+    hidden: int = _option(64, "units of each hidden layer")
+    threads: int = _option(1, "threads of the learner")
+    distinct: bool = _option(default=True, meaning="run the networks on distinct observations only")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.truncation not in ("cut", "bootstrap"):
+            raise ValueError(f"truncation is {self.truncation!r}; it must be cut or bootstrap")
+
+
+_AT_LEAST_1 = {"epochs", "threads", "minibatches", "hidden"}
+_SHARES = {"gamma", "gae", "lr_end"}
+
+
+def _check(options: Any) -> None:
+    for declared in fields(options):
+        name, value = declared.name, getattr(options, declared.name)
+        if isinstance(value, (bool, str)):
+            continue
+        if not math.isfinite(value) or value < 0:
+            raise ValueError(f"{name} is {value}; it must be a finite number of at least 0")
+        if name in _AT_LEAST_1 and value < 1:
+            raise ValueError(f"{name} is {value}; it must be at least 1")
+        if name in _SHARES and value > 1:
+            raise ValueError(f"{name} is {value}; it must be at most 1")
+        if name == "lr" and value == 0:
+            raise ValueError("lr is 0; it must be above 0")

@@ -1,0 +1,132 @@
+"""Our PPO: generalised advantages, minibatches, annealing, a critic that keeps its scale."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+
+from wfbench.contract import Rollout, TrainerSetup
+
+from .batch import Batch, network_inputs
+from .learner import Learner
+from .networks import linear_layers, orthogonal
+from .objective import Weighting
+from .options import PpoOptions
+from .returns import Floats, gae_advantages
+
+_EPSILON = 1e-8
+_SCALE_MEMORY = 0.8
+_VALUE_WEIGHT = 0.5
+
+
+class Ppo(Learner):
+    """PPO with everything that measured better than the documented one at equal steps."""
+
+    def __init__(self, setup: TrainerSetup, **options: Any) -> None:
+        self.options = PpoOptions(**options)
+        super().__init__(setup, self.options, self.options.hidden)
+
+    def _initialise(self, generator: torch.Generator) -> None:
+        orthogonal(self.network, generator)
+
+    def _learn(
+        self, batch: Batch, rollout: Rollout, rewards: NDArray[np.float32]
+    ) -> Mapping[str, float]:
+        advantages = gae_advantages(
+            rewards,
+            rollout.values,
+            self._following(rollout),
+            rollout.ended,
+            self.options.gamma,
+            self.options.gae,
+        )
+        returns = advantages + rollout.values
+        self._rescale(returns)
+        spread = advantages.std() + _EPSILON
+        normalised = ((advantages - advantages.mean()) / spread).reshape(-1)
+        targets = (returns / np.float32(self.value_scale)).reshape(-1)
+        self._anneal()
+        numbers = self._passes(batch, normalised, targets)
+        return {**numbers, "value_scale": self.value_scale}
+
+    def _following(self, rollout: Rollout) -> Floats:
+        """Return the value after each step, in units of the rewards."""
+        following = np.empty_like(rollout.values)
+        following[:-1] = rollout.values[1:]
+        following[-1] = self._values(rollout.next_obs)
+        ended = rollout.ended
+        following[ended] = 0.0
+        if self.options.truncation == "bootstrap" and len(rollout.final_obs):
+            final = self._values(rollout.final_obs)
+            final[rollout.terminated[ended]] = 0.0
+            following[ended] = final
+        return following
+
+    def _values(self, obs: NDArray[Any]) -> Floats:
+        with torch.no_grad():
+            rows = network_inputs(obs, self.setup.device)
+            values: Floats = self.network.values(rows, self._condition_tensor()).cpu().numpy()
+        return values * np.float32(self.value_scale)
+
+    def _rescale(self, returns: Floats) -> None:
+        """Track the size of the returns; rescale the critic so that its values stay the same."""
+        size = float(np.sqrt(np.mean(np.square(returns, dtype=np.float64)))) + _EPSILON
+        memory = _SCALE_MEMORY if self.updates else 0.0
+        scale = memory * self.value_scale + (1.0 - memory) * size
+        last = list(linear_layers(self.network.critic))[-1]
+        with torch.no_grad():
+            last.weight.mul_(self.value_scale / scale)
+            last.bias.mul_(self.value_scale / scale)
+        self.value_scale = scale
+
+    def _progress(self) -> float:
+        """Return the share of the budget that is spent."""
+        expected = self.setup.expected_updates
+        return min(1.0, self.updates / expected) if expected else 0.0
+
+    def _anneal(self) -> None:
+        share = 1.0 - self._progress() * (1.0 - self.options.lr_end) if self.options.anneal else 1.0
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.options.lr * share
+
+    def _entropy_weight(self) -> float:
+        start, end = self.options.entropy, self.options.entropy_end
+        return start + (end - start) * self._progress()
+
+    def _passes(self, batch: Batch, advantages: Floats, targets: Floats) -> dict[str, float]:
+        options = self.options
+        rng = np.random.default_rng((self.setup.seed, self.version))
+        weighting = Weighting(options.clip, _VALUE_WEIGHT, self._entropy_weight())
+        numbers: dict[str, float] = {}
+        for epoch in range(options.epochs):
+            moved: list[float] = []
+            shuffled = rng.permutation(len(batch.data))
+            for chosen in np.array_split(shuffled, min(options.minibatches, len(shuffled))):
+                parts = self._differentiate(
+                    batch.part(chosen),
+                    targets[chosen],
+                    weighting,
+                    advantages[chosen],
+                    check=not numbers,
+                )
+                norm = self._clip_gradients()
+                self.optimiser.step()
+                moved.append(parts.kl)
+                numbers = {**parts.numbers(), "grad_norm": norm.item()}
+            kl = sum(moved) / len(moved)
+            numbers |= {"kl": kl, "epochs": epoch + 1.0}
+            if options.target_kl and kl > options.target_kl:
+                break
+        return numbers
+
+    def _clip_gradients(self) -> Tensor:
+        limit = self.options.max_grad_norm or float("inf")
+        norm = clip_grad_norm_(self.network.actor.parameters(), limit)
+        clip_grad_norm_(self.network.critic.parameters(), limit)
+        return norm

@@ -1,0 +1,23 @@
+"""The options of the environment; imported when plugins are listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+RED_AGENTS = {"bline": "B_lineAgent", "meander": "RedMeanderAgent", "sleep": "SleepAgent"}
+"""Red agents as users name them, and their classes in the simulator."""
+
+
+@dataclass(frozen=True)
+class CyborgOptions:
+    """Options of `cyborg`, named as those of `cage2`."""
+
+    red: str = field(default="bline", metadata={"help": "red agent: " + ", ".join(RED_AGENTS)})
+    episode_steps: int = field(default=100, metadata={"help": "steps per episode"})
+
+    def __post_init__(self) -> None:
+        if self.red not in RED_AGENTS:
+            known = ", ".join(RED_AGENTS)
+            raise ValueError(f"unknown red agent {self.red!r}; choose one of {known}")
+        if self.episode_steps < 1:
+            raise ValueError(f"episode_steps is {self.episode_steps}; it must be at least 1")

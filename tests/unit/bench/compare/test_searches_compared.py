@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wfbench.benchmarks.compare.learning_runs import load_learning_runs
+from wfbench.benchmarks.compare.model import Comparison
+from wfbench.benchmarks.compare.searches import Margins, compare_learning
+from wfbench.benchmarks.statistics.learning import NonInferiority
+from wfbench.benchmarks.statistics.verdicts import Verdict
+from wfbench.contract import NotComparableError, UsageError
+from wfbench.store.event_log import json_line
+from wfbench.store.events import (
+    PHASES,
+    EventTime,
+    LogEntry,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    UpdateFinished,
+    WorkflowFinished,
+    WorkflowStarted,
+    encode,
+)
+
+SETTINGS = {
+    "red": "bline",
+    "no_fix": 0.5,
+    "threshold": 0.95,
+    "score": "last-episodes:3",
+    "stop": "budget",
+    "definition": "effective",
+    "n_envs": 20,
+}
+UNITS = ("a", "b")
+IDS = ("effective@2", "strict-nofoothold@1")
+SHIFTS = (0.3, -0.1, 0.2, -0.3, 0.0, 0.1, -0.2, 0.15)
+"""What each seed adds to the returns of both sides."""
+
+
+def compare_searches(*sides: list[Path], **options: Any) -> Comparison:
+    runs = [load_learning_runs(side) for side in sides]
+    return compare_learning(*runs, names=[tuple(map(str, side)) for side in sides], **options)
+
+
+def plugin(label: str) -> dict[str, Any]:
+    return {"name": label, "label": label, "options": {}}
+
+
+def search(
+    folder: Path,
+    name: str,
+    seed: int,
+    final: float,
+    *,
+    trainer: str = "ppo",
+    reached: int | None = 2000,
+    status: str = "budget",
+    smoke: bool = False,
+    orders: tuple[tuple[int, ...], ...] = ((0, 1), (1, 0)),
+    **settings: Any,
+) -> Path:
+    """A search of two orders, three rollouts of 1,000 steps each, as it lies on the disk."""
+    path = folder / name
+    path.mkdir()
+    config = {
+        "schema": "wfbench/run-config/1",
+        "run": name,
+        "created": "now",
+        "smoke": smoke,
+        "settings": {**SETTINGS, **settings, "seed": seed},
+        "plugins": {
+            "env": {"name": "made", "label": "made", "options": {"red": "bline"}},
+            "collector": plugin("vector"),
+            "trainer": plugin(trainer),
+            "searcher": plugin("gp-ucb"),
+        },
+        "units": list(UNITS),
+        "episode_steps": 100,
+        "definition": IDS[0],
+        "beside": IDS[1],
+    }
+    (path / "config.json").write_text(json.dumps(config))
+    (path / "machine.json").write_text(json.dumps({"schema": "wfbench/machine/1", "cpu": "x"}))
+    started = RunStarted(name, seed, "made", "vector", trainer, "gp-ucb", *IDS, UNITS, 2, 100)
+    entries = [entry(started, 0)]
+    for number, order in enumerate(orders):
+        begun = WorkflowStarted(number, order, IDS[0], seed, number, 1, None, None, 3000, 20, 50)
+        entries.append(entry(begun, 3000 * number))
+        for steps in (1000, 2000, 3000):
+            update = UpdateFinished(
+                workflow=number,
+                update=steps // 1000,
+                order=order,
+                definition=IDS[0],
+                secondary=IDS[1],
+                policy_version=0,
+                transitions=1000,
+                env_steps=steps,
+                episodes=10,
+                env_return=final * 3000 / steps + SHIFTS[seed],
+                alignment=0.0,
+                compliance=0.3 * steps / 1000,
+                secondary_compliance=0.0,
+                fixes=1.0,
+                counted=1.0,
+                wasted=0.0,
+                marks=(),
+                stats=None,
+            )
+            entries.append(entry(update, 3000 * number + steps, seconds=0.5))
+        done = WorkflowFinished(
+            workflow=number,
+            order=order,
+            seed=seed,
+            inherited_from=None,
+            status=status,
+            reason="episodes",
+            score=final + SHIFTS[seed] + number,
+            score_sd=1.0,
+            score_episodes=10,
+            score_source="last-episodes:3",
+            compliance=0.9,
+            secondary_compliance=0.0,
+            fixes=1.0,
+            counted=1.0,
+            wasted=0.0,
+            compliant=reached is not None,
+            steps_to_compliance=reached,
+            updates=3,
+            env_steps=3000,
+            evaluation_steps=0,
+            episodes=30,
+            definition=IDS[0],
+            secondary=IDS[1],
+            best=False,
+        )
+        entries.append(entry(done, 3000 * (number + 1)))
+    end = RunFinished("workflows", len(orders), 0, None)
+    entries.append(entry(end, 3000 * len(orders)))
+    lines = b"".join(json_line(encode(one, UNITS)) for one in entries)
+    (path / "events.jsonl").write_bytes(lines)
+    return path
+
+
+def entry(event: RunEvent, spent: int, seconds: float = 0.0) -> LogEntry:
+    work = {**dict.fromkeys(PHASES, 0.0), "update": seconds}
+    return LogEntry(event, spent, EventTime(at=0.0, elapsed=0.0, work=work))
+
+
+def searches(folder: Path, name: str, final: float, seeds: int = 8, **options: Any) -> list[Path]:
+    return [search(folder, f"{name}{seed}", seed, final, **options) for seed in range(seeds)]
+
+
+def cells(found: Any) -> dict[str, Any]:
+    return {cell.metric: cell for cell in found.cells}
+
+
+def test_what_is_learned_is_compared_at_equal_steps_and_paired_by_seed(tmp_path: Path) -> None:
+    old = searches(tmp_path, "old", -40.0, trainer="ppo", reached=3000)
+    new = searches(tmp_path, "new", -20.0, trainer="better", reached=1000)
+    found = compare_searches(old, new)
+    by_metric = cells(found)
+    assert {cell.name for cell in found.cells} == {"ppo -> better"}
+    assert by_metric["return"].effect.value == pytest.approx(20.0)
+    assert by_metric["return"].verdict is Verdict.IMPROVED
+    assert by_metric["compliance"].verdict is Verdict.NO_CHANGE
+    assert by_metric["steps to compliance"].effect.value == pytest.approx(1 / 3)
+    assert by_metric["steps to compliance"].verdict is Verdict.IMPROVED
+    assert by_metric["best score"].verdict is Verdict.IMPROVED
+    returns = next(one for one in found.learned if one.metric == "return")
+    assert (returns.improvement.value, returns.tasks) == (1.0, 2)
+    assert returns.non_inferiority is NonInferiority.NON_INFERIOR
+    assert (returns.old_steps.median, returns.new_steps.median) == (3000, 1000)
+    assert returns.new_seconds.median == pytest.approx(0.5)
+
+
+def test_fewer_steps_can_be_asked_for_and_no_more_than_there_are(tmp_path: Path) -> None:
+    old, new = searches(tmp_path, "old", -40.0, 2), searches(tmp_path, "new", -20.0, 2)
+    found = compare_searches(old, new, steps=1500)
+    assert cells(found)["return"].effect.value == pytest.approx(60.0)
+    with pytest.raises(NotComparableError, match="3,000 steps, which is less than 4,000"):
+        compare_searches(old, new, steps=4000)
+    with pytest.raises(NotComparableError, match="had ended an episode by 10 steps"):
+        compare_searches(old, new, steps=10)
+
+
+def test_worse_learning_is_a_regression_and_inferior(tmp_path: Path) -> None:
+    old, new = searches(tmp_path, "old", -20.0), searches(tmp_path, "new", -30.0)
+    found = compare_searches(old, new, margins=Margins(returns=5.0))
+    assert cells(found)["return"].verdict is Verdict.REGRESSED
+    assert found.learned[0].non_inferiority is NonInferiority.INFERIOR
+    forgiving = compare_searches(old, new, margins=Margins(returns=15.0))
+    assert cells(forgiving)["return"].verdict is Verdict.WITHIN_NOISE
+    assert forgiving.learned[0].non_inferiority is NonInferiority.NON_INFERIOR
+
+
+def test_trainings_that_never_complied_count_and_those_given_up_count_as_never(
+    tmp_path: Path,
+) -> None:
+    old = searches(tmp_path, "old", -20.0, reached=1000)
+    new = searches(tmp_path, "new", -20.0, reached=None, status="hopeless")
+    found = compare_searches(old, new)
+    steps = cells(found)["steps to compliance"]
+    assert found.learned[0].new_steps.median is None
+    assert found.learned[0].new_steps.censored == 16
+    assert steps.reason == "counted up to 3,000, where some had not reached it"
+    assert (steps.effect.value, steps.verdict) == (pytest.approx(3.0), Verdict.REGRESSED)
+    late = [search(tmp_path, f"late{seed}", seed, -20.0, reached=None) for seed in range(8)]
+    steps = cells(compare_searches(old, late))["steps to compliance"]
+    assert steps.effect.value == pytest.approx(3.0)
+    assert steps.verdict is Verdict.REGRESSED
+
+
+def test_where_nobody_complied_there_is_nothing_to_say_about_it(tmp_path: Path) -> None:
+    old = searches(tmp_path, "old", -20.0, 2, reached=None)
+    new = searches(tmp_path, "new", -20.0, 2, reached=None)
+    steps = cells(compare_searches(old, new))["steps to compliance"]
+    assert (steps.verdict, steps.p) == (Verdict.INCONCLUSIVE, None)
+    assert "no training reached the threshold" in steps.reason
+
+
+def test_five_seeds_are_too_few_and_that_is_said(tmp_path: Path) -> None:
+    old, new = searches(tmp_path, "old", -20.0, 5), searches(tmp_path, "new", -60.0, 5)
+    found = compare_searches(old, new)
+    assert cells(found)["return"].verdict is Verdict.INCONCLUSIVE
+    assert any("smallest reachable p is 0.25" in note for note in found.notes)
+
+
+def test_different_orders_are_not_taken_for_tasks(tmp_path: Path) -> None:
+    old = searches(tmp_path, "old", -20.0, 3)
+    new = searches(tmp_path, "new", -20.0, 3, orders=((0, 1), (0, 1)))
+    assert {one.tasks for one in compare_searches(old, new).learned} == {1}
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"red": "meander"}, "red bline / meander"),
+        ({"threshold": 0.5}, "threshold 0.95 / 0.5"),
+        ({"stop": "compliant"}, "stop budget / compliant"),
+        ({"smoke": True}, "is a smoke run"),
+    ],
+)
+def test_different_tasks_are_refused_by_name(tmp_path: Path, changed: Any, named: str) -> None:
+    old, new = search(tmp_path, "a", 0, -1.0), search(tmp_path, "b", 0, -1.0, **changed)
+    with pytest.raises(NotComparableError, match=named):
+        compare_searches([old], [new])
+
+
+def test_seeds_pair_and_what_has_no_partner_is_told(tmp_path: Path) -> None:
+    zero, one = search(tmp_path, "a", 0, -1.0), search(tmp_path, "b", 1, -1.0)
+    with pytest.raises(NotComparableError, match="no seed was run on both sides"):
+        compare_searches([zero], [one])
+    found = compare_searches([zero, one], [search(tmp_path, "c", 0, -1.0)])
+    assert "vector, ppo, gp-ucb: seeds 1 have no partner" in found.notes
+    with pytest.raises(UsageError, match="the same seed on one side"):
+        compare_searches([zero, search(tmp_path, "d", 0, -1.0)], [one])
+
+
+def test_settings_may_differ_between_the_sides_and_not_within_one(tmp_path: Path) -> None:
+    old = searches(tmp_path, "old", -20.0, 2)
+    new = searches(tmp_path, "new", -20.0, 2, n_envs=200)
+    assert "n_envs: 20 / 200" in compare_searches(old, new).notes
+    with pytest.raises(NotComparableError, match="may differ in their seeds only"):
+        compare_searches([old[0], new[1]], old)
+
+
+def test_matrices_are_compared_cell_by_cell(tmp_path: Path) -> None:
+    sides = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        runs = [
+            search(folder, f"{trainer}{seed}", seed, -20.0, trainer=trainer)
+            for trainer in ("ppo", "other")
+            for seed in range(2)
+        ]
+        matrix = {"schema": "wfbench/matrix/1", "run": name, "cells": [run.name for run in runs]}
+        (folder / "matrix.json").write_text(json.dumps(matrix))
+        sides.append([folder])
+    found = compare_searches(*sides)
+    assert {cell.name for cell in found.cells} == {"vector, ppo, gp-ucb", "vector, other, gp-ucb"}
+
+
+def test_a_search_without_a_whole_training_and_a_broken_one_are_refused(tmp_path: Path) -> None:
+    path = search(tmp_path, "a", 0, -1.0, orders=())
+    with pytest.raises(NotComparableError, match=r"no training of .* has come to its end"):
+        load_learning_runs([path])
+    broken = search(tmp_path, "b", 0, -1.0)
+    lines = (broken / "events.jsonl").read_text().replace('"env_steps"', '"steps"')
+    (broken / "events.jsonl").write_text(lines)
+    with pytest.raises(UsageError, match="has 'steps', which this version does not know"):
+        load_learning_runs([broken])

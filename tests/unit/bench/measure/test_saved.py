@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Settings
+from wfbench.benchmarks.measure.saved import SessionWriter, load_bench_config, load_session
+from wfbench.contract import EnvRef, UsageError
+from wfbench.store.places import find_run, run_kind
+from wfbench.store.run import RunStore
+
+ENV = EnvRef("made", "made:Env", None, {"size": 3, "name": "x", "share": 0.5})
+CASES = [
+    Case(
+        "shm:workers=2",
+        "made:Shm",
+        {"workers": 2, "path": None},
+        ENV,
+        4,
+        "random",
+        deterministic=True,
+    ),
+    Case("async", "made:Async", {}, ENV, 4, "random", deterministic=False),
+]
+MEASURED = Measurement(
+    *(0.5, 0.1, 2.0, 3.0, 0.0, 1000, 10, 2**20, {"env": 2.0}, 1, 2, 0, 0, 0.5, 1, (), "h", True)
+)
+SAMPLES = [
+    Sample(0, 0, 0, 7, measurement=MEASURED),
+    Sample(1, 0, 1, 7, failure="it hung"),
+    Sample(1, 1, 2, 8, measurement=replace(MEASURED, marks=("restarted",), notes=("odd",))),
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    settings = Settings(rounds=2, smoke=True)
+    with SessionWriter(tmp_path, "r", CASES, settings, ["bench", "--smoke"]) as writer:
+        for sample in SAMPLES:
+            writer.record(sample)
+    return writer.path
+
+
+def test_a_session_comes_back_as_it_was(run: Path) -> None:
+    session = load_session(run)
+    assert session.cases == tuple(CASES)
+    assert session.samples == tuple(SAMPLES)
+    assert session.settings == Settings(rounds=2, smoke=True)
+    assert load_bench_config(run).command == ("bench", "--smoke")
+    assert not session.finished
+
+
+def test_a_line_that_was_torn_is_left_out(run: Path) -> None:
+    file = run / "samples.jsonl"
+    file.write_bytes(file.read_bytes()[:-10])
+    assert load_session(run).samples == tuple(SAMPLES[:2])
+
+
+def test_a_run_without_samples_yet_is_empty(run: Path) -> None:
+    (run / "samples.jsonl").unlink()
+    assert load_session(run).samples == ()
+
+
+def test_bench_runs_are_told_from_searches(run: Path) -> None:
+    assert find_run(run.parent, "r") == run
+    assert run_kind(run) == "bench"
+    with pytest.raises(UsageError, match="not a search and cannot be"):
+        RunStore.resume(run)
+
+
+def test_a_run_in_use_is_locked(tmp_path: Path) -> None:
+    with (
+        SessionWriter(tmp_path, "r", CASES, Settings()),
+        pytest.raises(UsageError, match="already exists; choose another --name"),
+    ):
+        SessionWriter(tmp_path, "r", CASES, Settings())
+
+
+def change_config(where: Path, /, **changed: Any) -> None:
+    file = where / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"schema": "wfbench/bench-config/9"}, "schema 'wfbench/bench-config/9', not"),
+        ({"extra": 1}, "has 'extra', which this version does not know"),
+        ({"run": 3}, "config.json, run is 3, not of type str"),
+        ({"cases": {}}, "cases is {}, not a list"),
+        ({"cases": [{}]}, r"cases\[0\] has no 'label'"),
+        ({"settings": {"rounds": 0}}, "rounds is 0; it must be at least 1"),
+        ({"settings": {"rounds": True}}, "settings, rounds is True, not of type int"),
+        ({"settings": []}, r"settings is \[\], not an object"),
+    ],
+)
+def test_a_configuration_that_is_not_ours_is_refused(
+    run: Path, changed: dict[str, Any], message: str
+) -> None:
+    change_config(run, **changed)
+    with pytest.raises(UsageError, match=message):
+        load_session(run)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{}", "line 1 is not a sample of schema"),
+        ("[]", "line 1 is not a JSON object"),
+        ("nonsense", "line 1 is not JSON"),
+        (json.dumps({"schema": "wfbench/samples/1", "case": 0}), "has no 'round'"),
+    ],
+)
+def test_a_broken_line_is_named(run: Path, line: str, message: str) -> None:
+    file = run / "samples.jsonl"
+    file.write_text(f"{line}\n{file.read_text()}")
+    with pytest.raises(UsageError, match=message):
+        load_session(run)
+
+
+def test_a_sample_of_an_unknown_case_is_refused(run: Path) -> None:
+    change_config(run, cases=[])
+    with pytest.raises(UsageError, match="line 1: there is no case 0"):
+        load_session(run)
+
+
+def test_a_config_that_names_nothing_known_is_refused(run: Path) -> None:
+    change_config(run, schema="other/1")
+    with pytest.raises(UsageError, match="schema 'other/1', which this version does not know"):
+        run_kind(run)

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+import time
+from statistics import geometric_mean
+
+import psutil
+import pytest
+
+from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Sample, Session, Settings
+from wfbench.benchmarks.measure.runner import run_session, schedule
+from wfbench.benchmarks.measure.summary import equal_work, summarise
+from wfbench.contract import EnvRef, PluginError, UsageError, register_local
+from wfbench.processes import usage as process_tree
+from wfbench_collectors.sequential import SequentialCollector
+from wfbench_synthetic.options import SyntheticOptions
+
+ENV = EnvRef("synthetic", "wfbench_synthetic.env:SyntheticEnv", None, vars(SyntheticOptions()))
+CASE = Case(
+    label="a",
+    factory="wfbench_collectors.sequential:SequentialCollector",
+    options={},
+    env=ENV,
+    n_envs=3,
+    policy="random",
+    deterministic=True,
+)
+MEASURED = Measurement(
+    start_up=0.5,
+    warm_up=0.1,
+    wall=2.0,
+    cpu=3.0,
+    shut_down=0.0,
+    transitions=1000,
+    vector_steps=10,
+    memory=2**20,
+    phases={"env": 1.0, "transport": 0.5, "inference": 0.25, "idle": 0.25},
+    messages=0,
+    bytes_moved=0,
+    restarts=0,
+    dropped=0,
+    lag_mean=0.0,
+    lag_max=0,
+    marks=(),
+    transition_hash="h",
+    batched=False,
+)
+
+
+def case(label: str, *, n_envs: int = 3, deterministic: bool = True) -> Case:
+    return dataclasses.replace(CASE, label=label, n_envs=n_envs, deterministic=deterministic)
+
+
+def sample(index: int, number: int, **changed: object) -> Sample:
+    return Sample(index, number, 0, 0, measurement=dataclasses.replace(MEASURED, **changed))
+
+
+def session(cases: list[Case], samples: list[Sample]) -> Session:
+    return Session(tuple(cases), Settings(), tuple(samples))
+
+
+def test_every_round_has_every_case_once_in_changing_order_and_one_seed():
+    slots = list(schedule(6, Settings(rounds=8)))
+    assert [slot.position for slot in slots] == list(range(48))
+    rounds = [[s for s in slots if s.round == number] for number in range(8)]
+    assert all(sorted(s.case for s in block) == list(range(6)) for block in rounds)
+    assert all(len({s.seed for s in block}) == 1 for block in rounds)
+    assert len({s.seed for s in slots}) == 8
+    assert len({tuple(s.case for s in block) for block in rounds}) > 4
+    assert slots == list(schedule(6, Settings(rounds=8)))
+    assert slots != list(schedule(6, Settings(rounds=8, seed=1)))
+
+
+def test_known_figures():
+    samples = [sample(0, 0), sample(0, 1), sample(1, 0, wall=1.0), sample(1, 1, wall=1.0)]
+    first, second = summarise(session([case("a"), case("b")], samples))
+    assert first.figures.rate.value == pytest.approx(500.0)
+    assert first.figures.step_ms == 200.0
+    assert first.figures.cpu_us == 3000.0
+    assert first.figures.phases == {
+        "env": 0.5,
+        "transport": 0.25,
+        "inference": 0.125,
+        "idle": 0.125,
+    }
+    assert (first.ratio, second.ratio.value) == (None, pytest.approx(2.0))
+
+
+def test_ratios_are_to_the_first_case_with_as_many_envs():
+    cases = [case("a", n_envs=3), case("b", n_envs=9), case("c", n_envs=9)]
+    samples = [sample(0, 0), sample(1, 0, wall=4.0), sample(2, 0, wall=1.0)]
+    a, b, c = summarise(session(cases, samples))
+    assert (a.ratio, b.ratio) == (None, None)
+    assert c.ratio.value == pytest.approx(4.0)
+
+
+def test_marked_and_failed_samples_enter_no_mean_and_are_told():
+    samples = [
+        sample(0, 0),
+        sample(0, 1, wall=0.001, marks=("worker 2 restarted",)),
+        Sample(0, 2, 0, 0, failure="it hung"),
+        sample(1, 0),
+        sample(1, 1, wall=1.0),
+        sample(1, 2, wall=1.0),
+    ]
+    a, b = summarise(session([case("a"), case("b")], samples))
+    assert a.figures.rate.value == pytest.approx(500.0)
+    assert a.excluded == ("worker 2 restarted",)
+    assert a.failures == ("it hung",)
+    assert b.ratio.value == pytest.approx(1.0)
+
+
+def test_a_case_without_a_clean_sample_has_no_figures():
+    [only] = summarise(session([case("a")], [Sample(0, 0, 0, 0, failure="no")]))
+    assert only.figures is None
+    assert only.failures == ("no",)
+
+
+def test_a_sample_far_from_the_others_is_told_and_stays_in_the_mean():
+    samples = [sample(0, number, wall=2.0 + 0.01 * number) for number in range(5)]
+    samples[3] = sample(0, 3, wall=20.0)
+    [only] = summarise(session([case("a")], samples))
+    assert only.outliers == (3,)
+    assert only.figures.rate.value == pytest.approx(geometric_mean(s.rate for s in samples))
+
+
+def test_what_others_used_is_told_when_it_is_more_than_the_clock_may_be_off():
+    calm = [sample(0, number, foreign_cpu=0.03, voluntary_switches=20) for number in range(3)]
+    [only] = summarise(session([case("a")], calm))
+    assert not only.figures.disturbed
+    assert only.figures.switches is None
+    busy = [
+        sample(0, number, foreign_cpu=1.02, voluntary_switches=20, involuntary_switches=5)
+        for number in range(3)
+    ]
+    [only] = summarise(session([case("a")], busy))
+    assert only.figures.disturbed
+    assert only.figures.foreign_cores == pytest.approx(0.5)
+    assert only.figures.switches == pytest.approx(2.5)
+
+
+def test_unequal_work_is_found_in_any_round():
+    cases = [case("a"), case("b"), case("c", deterministic=False), case("d", n_envs=9)]
+    samples = [
+        *(sample(0, number, transition_hash=f"h{number}") for number in range(2)),
+        *(sample(1, number, transition_hash=f"h{number}") for number in range(2)),
+        sample(2, 0, transition_hash="other"),
+        sample(3, 0, transition_hash="nine"),
+    ]
+    [work] = equal_work(session(cases, samples))
+    assert (work.equal, work.labels, work.transition_hash) == (True, ("a", "b"), "h0")
+    samples[3] = sample(1, 1, transition_hash="wrong")
+    [work] = equal_work(session(cases, samples))
+    assert (work.equal, work.odd) == (False, ("b",))
+
+
+def test_a_real_session_is_whole_and_can_be_written_as_json():
+    seen = []
+    measured = run_session(
+        [CASE, dataclasses.replace(CASE, factory="wfbench_collectors.vector:VectorCollector")],
+        Settings(rounds=2, seconds=0.02, steps=5),
+        seen.append,
+    )
+    assert [session.samples for session in seen] == [measured.samples[:n] for n in range(5)]
+    assert [s.failure for s in measured.samples] == [None] * 4
+    for one in measured.samples:
+        found = one.measurement
+        assert found.wall >= 0.02
+        assert sum(found.phases[name] for name in PHASES) == pytest.approx(found.wall, rel=0.02)
+        assert found.transitions == found.vector_steps * 3
+        assert found.memory > 2**20
+        assert found.cpu > 0
+        assert found.voluntary_switches >= 0
+        assert found.involuntary_switches >= 0
+        assert found.foreign_cpu >= 0
+        assert found.load >= 0
+    assert all(work.equal for work in equal_work(measured))
+    notes = {one.case: one.measurement.notes for one in measured.samples}
+    assert notes[0] == ()
+    assert "no batched form" in notes[1][0]
+    assert json.loads(json.dumps(measured.as_data()))["samples"][0]["measurement"]["wall"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        ({"fault": "raise@20"}, "WorkerError: worker 0, env 0.*synthetic fault raise"),
+        ({"fault": "kill@20"}, "the process died with code -9"),
+        ({"fault": "ctor-raise"}, "could not be built"),
+    ],
+)
+def test_a_fault_is_a_result(options, cause):
+    env = dataclasses.replace(ENV, options=vars(SyntheticOptions(**options)))
+    measured = run_session(
+        [dataclasses.replace(CASE, env=env), CASE], Settings(rounds=1, seconds=0.05, steps=5)
+    )
+    [bad], [good] = measured.of_case(0), measured.of_case(1)
+    assert bad.measurement is None
+    assert re.search(cause, bad.failure)
+    assert good.measurement is not None
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"rounds": 0}, "rounds is 0"),
+        ({"steps": 0}, "steps is 0"),
+        ({"seconds": 0.0}, "seconds is 0"),
+        ({"seconds": float("nan")}, "seconds is nan"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(setting, message):
+    with pytest.raises(UsageError, match=message):
+        Settings(**setting)
+
+
+def _burn(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_what_a_stranger_uses_is_foreign_and_what_a_child_uses_is_not():
+    burning = "import time\ntime.sleep(0.01)\nprint(flush=True)\nwhile True: pass"
+    child = subprocess.Popen([sys.executable, "-c", burning], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"\n"
+        me, other = psutil.Process(), psutil.Process(child.pid)
+        without, whole = process_tree.snapshot([me]), process_tree.snapshot([me, other])
+        start = time.perf_counter()
+        while process_tree.cpu_seconds([me, other]) - whole.cpu < 0.3:
+            assert time.perf_counter() - start < 60
+            time.sleep(0.02)
+        ours, stranger = process_tree.used_since(whole), process_tree.used_since(without)
+        assert ours.cpu >= 0.3
+        assert stranger.cpu < 0.2
+        assert stranger.foreign_cpu - ours.foreign_cpu > 0.1
+        assert ours.voluntary_switches >= 5
+        assert whole.switches[0] > without.switches[0]
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def test_cpu_time_of_children_is_counted_exactly():
+    context = multiprocessing.get_context("spawn")
+    child = context.Process(target=time.sleep, args=(60,))
+    child.start()
+    try:
+        tree = [psutil.Process(), psutil.Process(child.pid)]
+        before = process_tree.cpu_seconds(tree)
+        _burn(0.05)
+        own = process_tree.cpu_seconds(tree) - before
+        assert own >= 0.05
+        assert process_tree._cpu_of(tree[1]) > 0
+        assert process_tree._cpu_of(tree[1]) % 0.01 > 0
+    finally:
+        child.kill()
+        child.join()
+    assert os.getpid() in {process.pid for process in process_tree.tree()}
+
+
+def test_a_collector_class_that_no_process_can_import_is_measured():
+    class OwnCollector(SequentialCollector):
+        pass
+
+    path = register_local("OwnCollector", OwnCollector)
+    own = dataclasses.replace(CASE, label="OwnCollector", factory=path)
+    settings = Settings(rounds=1, seconds=0.01, steps=2)
+    found = run_session([CASE, own], settings)
+    assert [sample.failure for sample in found.samples] == [None, None]
+    assert [work.equal for work in equal_work(found)] == [True]
+
+
+def test_a_local_class_that_was_never_registered_is_named():
+    unknown = dataclasses.replace(CASE, factory="local:Forgotten")
+    with pytest.raises(PluginError, match="'Forgotten'"):
+        run_session([unknown], Settings(rounds=1))

@@ -1,0 +1,169 @@
+"""`wfbench.list_runs` and what else can be done with kept runs: show, follow, remove, validate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from wfbench.api.results import Result, Rows, Values, as_paths
+from wfbench.contract import ExitCode
+from wfbench.report.catalogue import FigureHistory, RunRecord, describe_run, history_of, latest
+from wfbench.report.catalogue import list_runs as read_records
+from wfbench.report.document import Section
+from wfbench.report.sections.runs import (
+    history_section,
+    record_data,
+    record_section,
+    runs_section,
+    validation_section,
+)
+from wfbench.store.places import DEFAULT, find_run
+from wfbench.store.removal import files_of, remove_run
+from wfbench.store.validation import FileCheck, problems, validate_run
+
+
+@dataclass(frozen=True, repr=False)
+class RunList(Result):
+    """The runs of a folder, oldest first."""
+
+    schema: ClassVar[str] = "runs-list/1"
+    listed: ClassVar[str] = "runs"
+    out: Path
+    records: tuple[RunRecord, ...]
+
+    def __iter__(self) -> Iterator[RunRecord]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def _rows(self) -> Rows:
+        return [record_data(record) for record in self.records]
+
+    def _sections(self) -> Sequence[Section]:
+        return [runs_section(self.records, self.out)]
+
+
+@dataclass(frozen=True, repr=False)
+class RunDetails(Result):
+    """One run at a glance."""
+
+    schema: ClassVar[str] = "runs-show/1"
+    record: RunRecord
+    files: Mapping[str, int]
+    """Size of every file in bytes."""
+
+    def _values(self) -> Values:
+        return {"run": record_data(self.record), "files": self.files}
+
+    def _sections(self) -> Sequence[Section]:
+        return [record_section(self.record, self.files)]
+
+
+@dataclass(frozen=True, repr=False)
+class HistoryResult(Result):
+    """One figure over time, across runs that did the same work."""
+
+    schema: ClassVar[str] = "runs-history/1"
+    history: FigureHistory
+
+    def _values(self) -> Values:
+        found = self.history
+        values = {"mean": found.mean, "deviation": found.deviation, "machines": found.machines}
+        return {"figure": found.figure, **values, "runs": self.rows()}
+
+    def _rows(self) -> Rows:
+        return [
+            {"value": one.value, "change": one.change, "run": record_data(one.record)}
+            for one in self.history.entries
+        ]
+
+    def _sections(self) -> Sequence[Section]:
+        return [history_section(self.history)]
+
+
+@dataclass(frozen=True, repr=False)
+class ValidationResult(Result):
+    """Which files of runs are as they should be."""
+
+    schema: ClassVar[str] = "runs-validated/1"
+    findings: Mapping[str, Sequence[FileCheck]]
+    """By run: one finding per file and problem."""
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """TRIAL_FAILED if a file is not as it should be."""
+        broken = any(problems(found) for found in self.findings.values())
+        return ExitCode.TRIAL_FAILED if broken else ExitCode.OK
+
+    def _values(self) -> Values:
+        return {"runs": {run: [asdict(one) for one in all_] for run, all_ in self.findings.items()}}
+
+    def _rows(self) -> Rows:
+        return [{"run": run, **asdict(one)} for run, all_ in self.findings.items() for one in all_]
+
+    def _sections(self) -> Sequence[Section]:
+        return [validation_section(self.findings)]
+
+
+def list_runs(out: str | Path = DEFAULT) -> RunList:
+    """List the runs of a folder, oldest first, with what each found.
+
+    Example: pandas.DataFrame(wfbench.list_runs().rows())
+    """
+    return RunList(Path(out), tuple(read_records(Path(out))))
+
+
+def show_details(run: str | Path, *, out: str | Path = DEFAULT) -> RunDetails:
+    """Return what a run did, its figures and its files."""
+    path = find_run(Path(out), str(run))
+    return RunDetails(describe_run(path), files_of(path))
+
+
+def run_history(
+    run: str | Path | None = None, *, figure: str | None = None, out: str | Path = DEFAULT
+) -> HistoryResult:
+    """Follow one figure across the complete runs that did the same work as `run`.
+
+    run: one of them; default: the latest. figure: such as "return"; default: the first it has.
+
+    Example: wfbench.run_history(figure="return").rows()
+    """
+    records = read_records(Path(out))
+    chosen = latest(records) if run is None else describe_run(find_run(Path(out), str(run)))
+    return HistoryResult(history_of(records, chosen, figure))
+
+
+def find_runs(runs: str | Path | Sequence[str | Path], out: str | Path = DEFAULT) -> list[Path]:
+    """Return the directories of runs, each once."""
+    return list(dict.fromkeys(find_run(Path(out), run) for run in as_paths(runs)))
+
+
+def remove_runs(
+    runs: str | Path | Sequence[str | Path], *, out: str | Path = DEFAULT
+) -> list[Path]:
+    """Remove runs for good, without asking; return their directories.
+
+    A run that a process has open is refused.
+
+    Example: wfbench.remove_runs(["first", "second"])
+    """
+    found = find_runs(runs, out)
+    for path in found:
+        remove_run(path)
+    return found
+
+
+def validate_runs(
+    runs: str | Path | Sequence[str | Path], *, out: str | Path = DEFAULT
+) -> ValidationResult:
+    """Check every file of runs strictly.
+
+    Example: wfbench.validate_runs("mine").rows()
+    """
+    from wfbench.benchmarks.measure.saved import load_session
+
+    paths = [find_run(Path(out), run) for run in as_paths(runs)]
+    return ValidationResult({str(path): validate_run(path, load_session) for path in paths})

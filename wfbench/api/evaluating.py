@@ -1,0 +1,264 @@
+"""`wfbench.evaluate`: play a frozen policy on fresh seeds."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from wfbench.api.hosting import command_line, plugin_host
+from wfbench.api.results import Result, Rows, Values
+from wfbench.contract import EnvSpec, Order, Published, UsageError
+from wfbench.orders import all_orders, format_order, parse_order
+from wfbench.orders.compliance import DEFAULT as DEFAULT_DEFINITION
+from wfbench.orders.compliance import find_definition
+from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
+from wfbench.search.evaluation import (
+    CrossRow,
+    EvaluationCell,
+    Setup,
+    cross_evaluate,
+    grid,
+    judge_all,
+)
+from wfbench.search.evaluation import evaluate as play_cells
+from wfbench.search.job import workflow_model
+from wfbench.search.subjects import REFERENCE_ENV, Subject, find_subject, run_subjects
+from wfbench.search.subjects import greedy as sharpened
+from wfbench.settings.selection import env_ref, select
+from wfbench.store.evaluations import save_evaluation
+from wfbench.store.places import DEFAULT, MATRIX_FILE, find_run
+
+if TYPE_CHECKING:
+    from wfbench.report.document import Section
+
+REDS = ("bline", "meander", "sleep")
+HORIZONS = (30, 50, 100)
+EPISODES = 1000
+CROSS_EPISODES = 200
+TRAINED = "trained"
+
+
+@dataclass(frozen=True, repr=False)
+class EvaluationResult(Result):
+    """Returns and compliance of a policy, by red agent and horizon."""
+
+    schema: ClassVar[str] = "evaluation/2"
+    policy: str
+    env: str
+    order: str
+    """The order that compliance is judged by."""
+    definition: str
+    seed: int
+    cells: tuple[EvaluationCell, ...]
+    published: tuple[Published, ...] = ()
+    """Published results in the same environment."""
+    units: tuple[str, ...] | None = None
+    """The unit types that the order ranks."""
+
+    def _values(self) -> Values:
+        values = {"policy": self.policy, "env": self.env, "order": self.order}
+        values |= {"definition": self.definition}
+        return values | cells_data(self.cells, self.published) | {"seed": self.seed}
+
+    def _rows(self) -> Rows:
+        return [dict(cell.__dict__) for cell in self.cells]
+
+    def _sections(self) -> Sequence[Section]:
+        return [evaluation_section(self.to_dict(), self.units)]
+
+
+@dataclass(frozen=True, repr=False)
+class CrossEvaluationResult(Result):
+    """Compliance of policies with every order, whichever order they were given."""
+
+    schema: ClassVar[str] = "cross-evaluation/1"
+    policy: str
+    definition: str
+    seed: int
+    units: tuple[str, ...]
+    judges: tuple[Order, ...]
+    crossed: tuple[CrossRow, ...]
+    own: Order | None = None
+    """The order that the policy was trained for."""
+
+    def _values(self) -> Values:
+        values = {"policy": self.policy, "definition": self.definition, "seed": self.seed}
+        return values | cross_data(self.judges, self.crossed, self.own, self.units)
+
+    def _rows(self) -> Rows:
+        return [
+            {
+                "order": format_order(row.order, self.units),
+                "judged_by": format_order(judge, self.units),
+                "compliance": float(compliance),
+                "env_return": row.env_return,
+            }
+            for row in self.crossed
+            for judge, compliance in zip(self.judges, row.compliance, strict=True)
+        ]
+
+    def _sections(self) -> Sequence[Section]:
+        return [evaluation_section(self.to_dict(), self.units)]
+
+
+def evaluate(
+    policy: str | Path,
+    *,
+    horizon: int | Sequence[int] | None = None,
+    red: str | Sequence[str] | None = None,
+    episodes: int | None = None,
+    greedy: bool = False,
+    order: str | None = None,
+    orders: str | None = None,
+    definition: str | None = None,
+    env: str | None = None,
+    collector: str = "vector",
+    seed: int = 0,
+    save: bool = False,
+    out: str | Path = DEFAULT,
+) -> EvaluationResult | CrossEvaluationResult:
+    """Play a frozen policy on fresh seeds.
+
+    policy: a policy.npz, a run, or a reference of the environment such as "random" or "sleep".
+    horizon, red: steps per episode (default 30, 50, 100) and red agents (default all three).
+    episodes: per cell; default 1000, and 200 with `orders`.
+    greedy: always take the most likely action.
+    order: judge compliance by this order; a reference follows it. Default: its own.
+    orders: "all" or "A,B,...": give the policy these orders' codes and judge it by every order;
+        "trained": judge every policy of a run by every order.
+    definition: what counts as compliance. Default: what the policy was trained on.
+    env: where to play. Default: where it was trained; a reference plays in cage2.
+    save: keep the result with the run, for its report.
+
+    Example: wfbench.evaluate("results/runs/mine", horizon=30, episodes=100).rows()
+    """
+    name, place = str(policy), Path(out)
+    if orders is not None and (red or horizon):
+        raise UsageError("--orders plays the environment as it is given; leave --red and --horizon")
+    run = _owner(name, place) if save else None
+    subject, setup = _prepared(name, place, env, order, collector, seed, greedy=greedy)
+    usual = EPISODES if orders is None else CROSS_EPISODES
+    setup = replace(
+        setup,
+        episodes=usual if episodes is None else episodes,
+        definition=definition or setup.definition,
+    )
+    found: EvaluationResult | CrossEvaluationResult
+    if orders is None:
+        judged = subject.order if order is None else parse_order(order, subject.model.units)
+        found = _cells(subject, setup, judged, _several(red, REDS), _several(horizon, HORIZONS))
+    elif orders == TRAINED:
+        found = _trained(find_run(place, name), env, setup, greedy=greedy)
+    else:
+        found = _crossed(subject, setup, orders)
+    if run is not None:
+        command = shlex.join(["wfbench", *command_line()])
+        save_evaluation(run, found.schema, {"command": command, **found.to_dict()})
+    return found
+
+
+def _prepared(
+    name: str,
+    out: Path,
+    env: str | None,
+    order: str | None,
+    collector: str,
+    seed: int,
+    *,
+    greedy: bool,
+) -> tuple[Subject, Setup]:
+    host = plugin_host()
+    [where] = select(host, {"env": [env or REFERENCE_ENV]})["env"]
+    units = workflow_model(env_ref(where)).units
+    followed = tuple(range(len(units))) if order is None else parse_order(order, units)
+    subject = find_subject(host, name, out, env, followed)
+    if greedy:
+        subject = replace(subject, policy=sharpened(subject.policy))
+    [chosen] = select(host, {"collector": [collector]})["collector"]
+    return subject, Setup(chosen, EPISODES, seed, subject.trained_on or DEFAULT_DEFINITION)
+
+
+def _owner(policy: str, out: Path) -> Path:
+    """Return the run whose policy is played."""
+    given = Path(policy)
+    try:
+        run = given.parent if given.is_file() else find_run(out, policy)
+    except UsageError:
+        run = given
+    if not (run / "config.json").exists():
+        raise UsageError(f"--save keeps the result with a run, but {policy} is not of one")
+    return run
+
+
+def _cells(
+    subject: Subject,
+    setup: Setup,
+    order: Order | None,
+    reds: Sequence[str],
+    horizons: Sequence[int],
+) -> EvaluationResult:
+    units, spec = subject.model.units, subject.env.spec
+    judged = tuple(range(len(units))) if order is None else order
+    cells = play_cells(subject, setup, judged, grid(subject, reds, horizons))
+    return EvaluationResult(
+        policy=subject.name,
+        env=spec.name,
+        order=format_order(judged, units),
+        definition=find_definition(setup.definition).id,
+        seed=setup.seed,
+        cells=tuple(cells),
+        published=spec.published if isinstance(spec, EnvSpec) else (),
+        units=tuple(units),
+    )
+
+
+def _crossed(subject: Subject, setup: Setup, orders: str) -> CrossEvaluationResult:
+    if subject.order is None:
+        raise UsageError(f"{subject.name} follows no order, so none can be changed")
+    units = subject.model.units
+    judges = all_orders(len(subject.order))
+    given = orders.split(",")
+    codes = judges if orders == "all" else [parse_order(part, units) for part in given]
+    rows = cross_evaluate(subject, setup, codes, judges)
+    return _cross_result(subject, setup, rows, judges, subject.name, subject.order)
+
+
+def _trained(run: Path, env: str | None, setup: Setup, *, greedy: bool) -> CrossEvaluationResult:
+    if (run / MATRIX_FILE).exists():
+        raise UsageError(f"{run} holds several runs; name one of them")
+    subjects = run_subjects(plugin_host(), run, env)
+    if not subjects:
+        raise UsageError(f"no workflow of {run} has finished")
+    if greedy:
+        subjects = [replace(subject, policy=sharpened(subject.policy)) for subject in subjects]
+    judges = all_orders(len(subjects[0].model.units))
+    rows = judge_all(subjects, setup, judges)
+    return _cross_result(subjects[0], setup, rows, judges, f"every policy of {run.name}", None)
+
+
+def _cross_result(
+    subject: Subject,
+    setup: Setup,
+    rows: Sequence[CrossRow],
+    judges: Sequence[Order],
+    name: str,
+    own: Order | None,
+) -> CrossEvaluationResult:
+    return CrossEvaluationResult(
+        policy=name,
+        definition=find_definition(setup.definition).id,
+        seed=setup.seed,
+        units=tuple(subject.model.units),
+        judges=tuple(judges),
+        crossed=tuple(rows),
+        own=own,
+    )
+
+
+def _several(given: Any, usual: Sequence[Any]) -> Sequence[Any]:
+    if given is None:
+        return usual
+    return [given] if isinstance(given, (int, str)) else list(given)

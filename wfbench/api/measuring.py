@@ -1,0 +1,169 @@
+"""`wfbench.bench`: measure how fast collectors are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from wfbench.api.hosting import command_line, plugin_host
+from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher
+from wfbench.benchmarks.measure.cases import select_cases
+from wfbench.benchmarks.measure.model import Case, Sample, Session, make_settings
+from wfbench.benchmarks.measure.runner import SessionProgress, measure_session
+from wfbench.benchmarks.measure.saved import load_session
+from wfbench.benchmarks.measure.summary import (
+    CaseSummary,
+    EqualWork,
+    equal_work,
+    is_sound,
+    summarise,
+)
+from wfbench.contract import ExitCode, UsageError
+from wfbench.report.console import console
+from wfbench.report.document import Section
+from wfbench.report.sections.bench import bench_data, saved_bench_section
+from wfbench.settings.selection import Selector
+from wfbench.store.places import DEFAULT
+
+
+@dataclass(frozen=True, repr=False)
+class Bench(Result):
+    """Measured throughput of collectors, sample by sample."""
+
+    schema: ClassVar[str] = "bench/1"
+    session: Session
+    """Cases, settings and every sample."""
+    path: Path
+    """The run directory that keeps them."""
+
+    @classmethod
+    def load(cls, path: Path) -> Bench:
+        """Read a bench run from its directory."""
+        return cls(load_session(path), path)
+
+    @property
+    def cases(self) -> list[CaseSummary]:
+        """The figures of each case: rate with its interval, ratio to the first case, phases."""
+        return summarise(self.session)
+
+    @property
+    def equal_work(self) -> list[EqualWork]:
+        """For each number of environments, whether the collectors collected the same."""
+        return equal_work(self.session)
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """TRIAL_FAILED if a sample failed or collectors did not collect the same."""
+        return ExitCode.OK if is_sound(self.session) else ExitCode.TRIAL_FAILED
+
+    def _values(self) -> Values:
+        return {"run": str(self.path), **bench_data(self.session)}
+
+    def _rows(self) -> Rows:
+        found = []
+        for case in self.cases:
+            row: dict[str, Any] = {"collector": case.label, "n_envs": case.n_envs}
+            if case.figures is not None:
+                rate = case.figures.rate
+                row |= {"rate": rate.value, "low": rate.low, "high": rate.high}
+                row |= {"cpu_us": case.figures.cpu_us, "memory": case.figures.memory}
+                row |= {"start_up": case.figures.start_up}
+            row["ratio"] = None if case.ratio is None else case.ratio.value
+            found.append(row)
+        return found
+
+    def show(self) -> None:
+        """Print the table of cases, and where the samples are."""
+        super().show()
+        console().print(f"samples are in {self.path}", soft_wrap=True)
+
+    def _sections(self) -> Sequence[Section]:
+        return [saved_bench_section(self.path)]
+
+
+def bench(
+    *,
+    collector: Selector | Sequence[Selector] = "all",
+    env: str = "cage2",
+    n_envs: int | Sequence[int] = 200,
+    policy: str = "random",
+    rounds: int | None = None,
+    seconds: float | None = None,
+    steps: int | None = None,
+    workers: int | None = None,
+    seed: int = 0,
+    options: Options | None = None,
+    smoke: bool = False,
+    out: str | Path = DEFAULT,
+    name: str | None = None,
+    progress: Watcher | None = None,
+) -> Bench:
+    """Measure how fast collectors are on an environment.
+
+    collector: names such as "shm:workers=2", classes of your own, or "all".
+    n_envs: how many environments are stepped together; several numbers are measured in turn.
+    policy: who chooses the actions: "random" or "network".
+    rounds, seconds, steps: samples of each case (default 5), least time of a sample (0.5 s), and
+        steps of every environment per collect (50).
+    workers: for every collector that has workers.
+    smoke: two very short rounds that show whether it works at all.
+    out, name: the samples are kept in OUT/NAME.
+
+    Every sample comes from a fresh process, and every round measures each case once.
+
+    Example: wfbench.bench(collector=[MyCollector, "vector"], n_envs=50).rows()
+    """
+    chosen = [collector] if isinstance(collector, (str, type)) else list(collector)
+    counts = [n_envs] if isinstance(n_envs, int) else list(n_envs)
+    cases = select_cases(
+        plugin_host(),
+        collectors=chosen,
+        env=env,
+        n_envs=_checked_counts(counts),
+        policy=policy,
+        options=options,
+        workers=workers,
+    )
+    settings = make_settings(rounds=rounds, seconds=seconds, steps=steps, seed=seed, smoke=smoke)
+    session, path = measure_session(
+        cases,
+        settings,
+        out=Path(out),
+        name=name,
+        command=command_line(),
+        progress=session_progress(progress),
+    )
+    return Bench(session, path)
+
+
+def session_progress(progress: Watcher | None) -> SessionProgress | None:
+    """Return a callback for sessions that are measured on behalf of a caller."""
+    if progress is None:
+        return None
+
+    def update(session: Session) -> None:
+        if session.samples:
+            sample, rounds = session.samples[-1], session.settings.rounds
+            text = _line(session.cases[sample.case], sample, rounds)
+            total = len(session.cases) * rounds
+            progress(Progress(len(session.samples), total, text, sample))
+
+    return update
+
+
+def _checked_counts(counts: list[int]) -> list[int]:
+    text = ",".join(map(str, counts))
+    if not counts or any(count < 1 for count in counts):
+        raise UsageError(f"--n-envs {text}: this is not a list of positive numbers such as 25,200")
+    if len(set(counts)) != len(counts):
+        raise UsageError(f"--n-envs {text}: a number is given twice")
+    return counts
+
+
+def _line(case: Case, sample: Sample, rounds: int) -> str:
+    result = f"{sample.rate:,.0f} transitions/s"
+    if sample.failure is not None:
+        result = f"failed: {sample.failure}"
+    return f"round {sample.round + 1}/{rounds}  {case.label}  {case.n_envs} envs  {result}"

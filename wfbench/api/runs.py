@@ -1,0 +1,312 @@
+"""Runs as objects: what a search found, read from its directory."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from wfbench.api.hosting import plugin_host
+from wfbench.api.results import Result
+from wfbench.store.event_log import plain
+from wfbench.store.places import DEFAULT, find_run, run_kind
+
+if TYPE_CHECKING:
+    from wfbench.api.policies import LoadedPolicy
+    from wfbench.report.document import Report
+    from wfbench.report.order_summary import OrderSummary
+    from wfbench.search.history import RecordedSearch
+    from wfbench.search.search import Search
+
+    from .measuring import Bench
+
+
+@dataclass(frozen=True)
+class OrderResult:
+    """One order of a run and how its trainings turned out."""
+
+    order: str
+    """Which unit types to repair first, such as `S>E>U>D>H`."""
+    score: float
+    """Mean return; over trainings if there are several, else over its last episodes."""
+    low: float
+    """Ends of the 95 % interval of the score; NaN if unknown."""
+    high: float
+    interval_over: str
+    """What the interval is about: `episodes` of one training, or `trainings`."""
+    compliance: float
+    compliant: bool
+    trainings: int
+
+    @classmethod
+    def of(cls, text: str, found: OrderSummary) -> OrderResult:
+        """Make it from all trainings of an order."""
+        several = len(found.trainings) > 1
+        half = found.between if several else found.within
+        return cls(
+            order=text,
+            score=found.mean,
+            low=found.mean - half,
+            high=found.mean + half,
+            interval_over="trainings" if several else "episodes",
+            compliance=found.best.compliance,
+            compliant=found.best.compliant,
+            trainings=len(found.trainings),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Result):
+    """One search: its orders with their intervals, the best one, its policy and its files."""
+
+    schema: ClassVar[str] = "run/2"
+    path: Path
+    recorded: RecordedSearch = field(repr=False)
+    """Everything that the run directory holds."""
+    report_path: Path | None = None
+    """The page that was written into the run directory."""
+    problem: str = ""
+    """Why there is no page."""
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self.recorded.id
+
+    @property
+    def complete(self) -> bool:
+        """Whether the search came to its end."""
+        return self.recorded.complete
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The run itself, in a tuple as a Matrix has it."""
+        return (self,)
+
+    @property
+    def orders(self) -> tuple[OrderResult, ...]:
+        """Every order that was trained, best first."""
+        from wfbench.report.order_summary import by_order
+
+        search = self.recorded
+        found = by_order(search.finished())
+        return tuple(OrderResult.of(search.written(one.order), one) for one in found)
+
+    @property
+    def best(self) -> OrderResult | None:
+        """The order whose training was best, on its own; None: no workflow has finished."""
+        from wfbench.report.order_summary import OrderSummary
+
+        best = self.recorded.best()
+        if best is None:
+            return None
+        return OrderResult.of(self.recorded.written(best.order), OrderSummary(best.order, (best,)))
+
+    @property
+    def policy(self) -> LoadedPolicy:
+        """The policy of the best order; see `wfbench.load_policy`."""
+        from wfbench.api.policies import load_policy
+
+        return load_policy(self.path)
+
+    @property
+    def env_steps(self) -> int:
+        """Environment steps spent on training and evaluation."""
+        return self.recorded.env_steps
+
+    @property
+    def paths(self) -> dict[str, Path]:
+        """The files of the run by name, such as `policy.npz`."""
+        return {path.name: path for path in sorted(self.path.iterdir()) if path.is_file()}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one dict per workflow: order, score, compliance, steps, ..."""
+        return _csv_rows(self.path / "workflows.csv")
+
+    def updates(self) -> list[dict[str, Any]]:
+        """Return one dict per update of a policy: the learning curves."""
+        return _csv_rows(self.path / "updates.csv")
+
+    def summary(self) -> dict[str, Any]:
+        """Return the figures of this one run as JSON values."""
+        from wfbench.report.order_summary import by_order
+        from wfbench.search.history import belief_of
+
+        search = self.recorded
+        config, best, finished = search.config, search.best(), search.finished()
+        return {
+            "run": search.id,
+            "path": str(self.path),
+            "complete": search.complete,
+            **{kind: config.label(kind) for kind in _CHOSEN},
+            "definition": config.definition,
+            "secondary": config.secondary,
+            "threshold": config.settings["threshold"],
+            "compliant": sum(result.compliant for result in finished),
+            "best": None if best is None else {"order": self.best_order, **best.values()},
+            "orders": [
+                {
+                    "order": search.written(one.order),
+                    "trainings": len(one.trainings),
+                    "score": one.mean,
+                    "half_interval_over_trainings": one.between,
+                    "half_interval_over_episodes": one.within,
+                    "compliance": one.best.compliance,
+                    "secondary_compliance": one.best.secondary_compliance,
+                    "compliant": one.best.compliant,
+                }
+                for one in by_order(finished)
+            ],
+            "belief": {
+                search.written(order): {"mean": mean, "sd": sd}
+                for order, (mean, sd) in belief_of(search, plugin_host())[0].items()
+            },
+            "env_steps": search.env_steps,
+            "elapsed": search.elapsed,
+            "steps_per_second": search.rate,
+            "work_seconds": search.work,
+        }
+
+    @property
+    def best_order(self) -> str | None:
+        """The best order as text."""
+        return None if self.best is None else self.best.order
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures of the run as JSON values."""
+        return _run_dict(self.runs, self.report_path, alone=True)
+
+    def show(self) -> None:
+        """Print the best orders, where the time went and what to do next."""
+        from wfbench.report import show
+        from wfbench.report.sections.search import search_section
+
+        show(search_section(self.recorded, plugin_host(), brief=True))
+
+    def _document(self) -> Report:
+        return _directory_report(self.path)
+
+    def __repr__(self) -> str:
+        best = "" if self.best is None else f", best {self.best.order} {self.best.score:.1f}"
+        return f"Run({str(self.path)!r}: {len(self.recorded.finished())} workflows{best})"
+
+
+@dataclass(frozen=True, repr=False)
+class Matrix(Result):
+    """Several searches that ran as one: one for each combination of collector, trainer and seed."""
+
+    schema: ClassVar[str] = "run/2"
+    path: Path
+    runs: tuple[Run, ...]
+    timing_comparable: bool = False
+    """Whether each ran by itself, so that their speeds can be compared."""
+    report_path: Path | None = None
+    problem: str = ""
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __getitem__(self, index: int) -> Run:
+        return self.runs[index]
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    @property
+    def best(self) -> OrderResult | None:
+        """The best order of all runs: compliant before not, then by score."""
+        found = [run.best for run in self.runs if run.best is not None]
+        return max(found, key=lambda one: (one.compliant, one.score), default=None)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one dict per workflow, with the run it belongs to."""
+        return [{"run": run.name, **row} for run in self.runs for row in run.rows()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures of every run as JSON values."""
+        return _run_dict(self.runs, self.report_path, alone=self.timing_comparable)
+
+    def show(self) -> None:
+        """Print one row per run."""
+        from wfbench.report import show
+        from wfbench.report.sections.matrix import TOGETHER, TURNS, matrix_section
+
+        timing = TURNS if self.timing_comparable else TOGETHER
+        searches = [run.recorded for run in self.runs]
+        show(matrix_section(f"Matrix {self.path.name}", searches, timing, brief=True))
+
+    def _document(self) -> Report:
+        return _directory_report(self.path)
+
+    def __repr__(self) -> str:
+        return f"Matrix({str(self.path)!r}: {len(self.runs)} runs)"
+
+
+def load_run(run: str | Path, *, out: str | Path = DEFAULT) -> Run | Matrix | Bench:
+    """Read a run from its directory: a Run, a Matrix of runs, or a Bench.
+
+    run: its name in `out`, or its path. One that still runs is read as far as it got.
+
+    Example: wfbench.load_run("results/runs/mine").orders[:3]
+    """
+    from wfbench.api.measuring import Bench
+
+    path = find_run(Path(out), str(run))
+    kind = run_kind(path)
+    if kind == "bench":
+        return Bench.load(path)
+    if kind == "search":
+        return _load_search(path)
+    from wfbench.store.config import search_paths
+
+    return Matrix(path, tuple(map(_load_search, search_paths(path))))
+
+
+def finished_run(search: Search) -> Run:
+    """Return the result of a search that has just ended."""
+    return Run(search.store.path, search.recorded())
+
+
+def _load_search(path: Path) -> Run:
+    from wfbench.search.history import read_search
+
+    page = path / "report.html"
+    return Run(path, read_search(path), page if page.exists() else None)
+
+
+def _run_dict(runs: Sequence[Run], page: Path | None, *, alone: bool) -> dict[str, Any]:
+    values: Mapping[str, Any] = {
+        "runs": [run.summary() for run in runs],
+        "timing_comparable": alone,
+        "report": None if page is None else str(page),
+    }
+    return dict(plain(values))
+
+
+def _directory_report(path: Path) -> Report:
+    from wfbench.report.sections.sources import Sources
+
+    return Sources(Path(), plugin_host()).report([str(path)])
+
+
+def _csv_rows(path: Path) -> list[dict[str, Any]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{k: _number(v) for k, v in row.items()} for row in csv.DictReader(file)]
+
+
+def _number(text: str) -> Any:
+    """Return a cell as a number, a bool or None if it is one."""
+    words = {"": None, "True": True, "False": False, "true": True, "false": False}
+    if text in words:
+        return words[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+_CHOSEN = ("collector", "trainer", "searcher")

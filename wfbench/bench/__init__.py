@@ -1,1 +1,0 @@
-"""Measuring: cases in interleaved rounds, each sample from a fresh process and a fresh seed."""

@@ -1,0 +1,3 @@
+"""Benchmarks: measure, compare, gate and reproduce."""
+
+from __future__ import annotations

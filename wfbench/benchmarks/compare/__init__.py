@@ -1,0 +1,3 @@
+"""Compare two results cell by cell; refuse if the work differs."""
+
+from __future__ import annotations

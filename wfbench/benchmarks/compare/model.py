@@ -1,0 +1,140 @@
+"""The result of a comparison: cells with their effects and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from wfbench.benchmarks.statistics.intervals import Estimate, Permutation, adjusted
+from wfbench.benchmarks.statistics.learning import NonInferiority, TimeToThreshold
+from wfbench.benchmarks.statistics.verdicts import ALPHA, MINIMUM_EFFECT, Scale, Verdict, judge
+from wfbench.contract import ExitCode
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """Thresholds for a verdict."""
+
+    minimum_effect: float = MINIMUM_EFFECT
+    """For ratios; a cell of differences has its own margin."""
+    alpha: float = ALPHA
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of one case on both sides."""
+
+    name: str
+    metric: str
+    scale: Scale
+    samples: tuple[int, int]
+    """Clean samples of the old side and of the new."""
+    higher_is_better: bool = True
+    old: Estimate | None = None
+    new: Estimate | None = None
+    effect: Estimate | None = None
+    """New divided by old, or new minus old, by scale."""
+    margin: float | None = None
+    """The smallest difference that matters; None for ratios."""
+    test: Permutation | None = None
+    p: float | None = None
+    """Adjusted for the number of cells (Holm)."""
+    smallest: float | None = None
+    """The smallest adjusted p that this number of samples and cells can reach."""
+    verdict: Verdict = Verdict.INCONCLUSIVE
+    reason: str = ""
+    """Why it is not comparable, or a remark on the figures."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What the searches of both sides learned; complements the paired differences in `Cell`."""
+
+    name: str
+    metric: str
+    steps: int
+    tasks: int
+    """Orders the seeds are stratified by; 1 if the runs trained different orders."""
+    old: Estimate
+    """Interquartile mean."""
+    new: Estimate
+    improvement: Estimate
+    """Probability that a new training beats an old one."""
+    old_steps: TimeToThreshold
+    new_steps: TimeToThreshold
+    old_seconds: TimeToThreshold
+    new_seconds: TimeToThreshold
+    same_machine: bool
+    """If not, seconds cannot be compared."""
+    margin: float | None = None
+    non_inferiority: NonInferiority = NonInferiority.UNDECIDED
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Old and new side, compared cell by cell."""
+
+    kind: Literal["bench", "search"]
+    old: tuple[str, ...]
+    """The runs of the old side."""
+    new: tuple[str, ...]
+    basis: str
+    """What was compared, in one line."""
+    cells: tuple[Cell, ...]
+    criteria: Criteria
+    notes: tuple[str, ...] = ()
+    learned: tuple[Learned, ...] = ()
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many cells have this verdict."""
+        return sum(cell.verdict is verdict for cell in self.cells)
+
+    def exit_code(self, *, inconclusive_fails: bool) -> ExitCode:
+        """Return the exit code of the command; a regression counts first."""
+        if self.count(Verdict.REGRESSED):
+            return ExitCode.REGRESSION
+        if self.count(Verdict.NOT_COMPARABLE):
+            return ExitCode.NOT_COMPARABLE
+        if inconclusive_fails and self.count(Verdict.INCONCLUSIVE):
+            return ExitCode.INCONCLUSIVE
+        return ExitCode.OK
+
+
+def settle(cells: Sequence[Cell], criteria: Criteria) -> tuple[Cell, ...]:
+    """Return every cell with its adjusted p and its verdict.
+
+    Cells that were not tested do not count for the adjustment.
+    """
+    tests = iter(adjusted([cell.test for cell in cells if cell.test is not None]))
+    return tuple(
+        cell if cell.test is None else _judged(cell, next(tests), criteria) for cell in cells
+    )
+
+
+def power_note(cells: Sequence[Cell], criteria: Criteria) -> str | None:
+    """Return advice if the samples are too few to find anything, else None."""
+    short = [c for c in cells if c.smallest is not None and c.smallest > criteria.alpha]
+    if not short:
+        return None
+    worst = max(short, key=lambda cell: cell.smallest or 0.0)
+    return (
+        f"with {worst.samples[0]} and {worst.samples[1]} samples and "
+        f"{sum(c.test is not None for c in cells)} cells the smallest reachable p is "
+        f"{worst.smallest:.3g}: no difference can be shown; measure more, or fewer cells"
+    )
+
+
+def _judged(cell: Cell, test: Permutation, criteria: Criteria) -> Cell:
+    if cell.effect is None:
+        raise ValueError(f"{cell.name} was tested without an effect")
+    least = criteria.minimum_effect if cell.scale == "ratio" else cell.margin or 0.0
+    verdict = judge(
+        cell.effect,
+        test,
+        minimum_effect=least,
+        scale=cell.scale,
+        alpha=criteria.alpha,
+        higher_is_better=cell.higher_is_better,
+    )
+    return replace(cell, p=test.p, smallest=test.smallest, verdict=verdict)

@@ -1,0 +1,305 @@
+"""Compare searches: what they learned after equally many steps, and how soon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from wfbench.benchmarks.compare.learning_runs import Group, LearningRun
+from wfbench.benchmarks.compare.model import Cell, Comparison, Criteria, Learned, power_note, settle
+from wfbench.benchmarks.statistics.intervals import (
+    log_ratios,
+    mean_estimate,
+    permutation_test,
+    ratio_estimate,
+)
+from wfbench.benchmarks.statistics.learning import (
+    improvement_probability,
+    iqm,
+    iqm_estimate,
+    non_inferiority,
+    time_to_threshold,
+)
+from wfbench.contract import NotComparableError, UsageError
+
+_SHARE = 0.05
+"""Default margin, as a share of the old return."""
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How much worse a new search may be and still be good enough."""
+
+    returns: float | None = None
+    """None: 5 % of the old return."""
+    compliance: float = 0.05
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The runs of one group on both sides, in the sequence of their common seeds."""
+
+    name: str
+    old: tuple[LearningRun, ...]
+    new: tuple[LearningRun, ...]
+
+    @property
+    def sides(self) -> tuple[tuple[LearningRun, ...], tuple[LearningRun, ...]]:
+        """Old and new."""
+        return self.old, self.new
+
+
+def compare_learning(
+    old: Sequence[LearningRun],
+    new: Sequence[LearningRun],
+    *,
+    names: Sequence[tuple[str, ...]],
+    steps: int | None = None,
+    margins: Margins | None = None,
+    criteria: Criteria | None = None,
+) -> Comparison:
+    """Compare searches; `names` says where each side comes from.
+
+    Raises NotComparableError if the tasks differ.
+    """
+    criteria, margins = criteria or Criteria(), margins or Margins()
+    _require_same_task(old[0], [*old, *new])
+    pairs, notes = _paired_runs(old, new)
+    limit = equal_steps([*old, *new], steps)
+    cells, learned = [], []
+    for one in pairs:
+        margin = margins.returns
+        if margin is None:
+            margin = _SHARE * abs(iqm(_means(one.old, "return", limit)))
+        for metric, least in (("return", margin), ("compliance", margins.compliance)):
+            then, now = (_means(side, metric, limit) for side in one.sides)
+            cells.append(_difference_cell(one.name, metric, then, now, least))
+            learned.append(_learned(one, cells[-1], limit))
+        cells += [_steps_cell(one), *_best_cells(one, margin)]
+    settled = settle(cells, criteria)
+    note = power_note(settled, criteria)
+    return Comparison(
+        kind="search",
+        old=names[0],
+        new=names[1],
+        basis=f"after {limit:,} environment steps of each training, new - old, paired by seed",
+        cells=settled,
+        criteria=criteria,
+        notes=(*notes, *_settings_notes(old, new), *([note] if note else [])),
+        learned=tuple(learned),
+    )
+
+
+def equal_steps(runs: Sequence[LearningRun], wanted: int | None) -> int:
+    """Return the steps that every run gave its longest training, or those that are wanted."""
+    shortest = min(runs, key=_longest)
+    if wanted is not None and wanted > _longest(shortest):
+        raise NotComparableError(
+            f"the longest training of {shortest.path} has {_longest(shortest):,} steps, which is "
+            f"less than {wanted:,}"
+        )
+    return wanted or _longest(shortest)
+
+
+def _require_same_task(first: LearningRun, runs: Sequence[LearningRun]) -> None:
+    """Raise NotComparableError that names what differs, unless all learned the same thing."""
+    for run in runs:
+        names = dict.fromkeys((*first.workload, *run.workload))
+        differing = [
+            f"{name} {first.workload.get(name, 'absent')} / {run.workload.get(name, 'absent')}"
+            for name in names
+            if first.workload.get(name) != run.workload.get(name)
+        ]
+        if differing:
+            raise NotComparableError(
+                f"{first.path} and {run.path} learned different things: {'; '.join(differing)}"
+            )
+
+
+def _paired_runs(
+    old: Sequence[LearningRun], new: Sequence[LearningRun]
+) -> tuple[list[_Pairs], list[str]]:
+    """Return the pairs of each group, and notes on what has no partner."""
+    groups = _grouped(old), _grouped(new)
+    names = [(group, group) for group in groups[0] if group in groups[1]]
+    if len(groups[0]) == len(groups[1]) == 1:
+        names = [(next(iter(groups[0])), next(iter(groups[1])))]
+    notes = [f"only old has {_named(g, g)}" for g in groups[0] if g not in {a for a, _ in names}]
+    notes += [f"only new has {_named(g, g)}" for g in groups[1] if g not in {b for _, b in names}]
+    pairs = []
+    for first, second in names:
+        sides = groups[0][first], groups[1][second]
+        seeds = sorted(sides[0].keys() & sides[1].keys())
+        name = _named(first, second)
+        if not seeds:
+            raise NotComparableError(
+                f"{name}: no seed was run on both sides; pairs need equal seeds"
+            )
+        apart = sorted(sides[0].keys() ^ sides[1].keys())
+        if apart:
+            notes.append(f"{name}: seeds {', '.join(map(str, apart))} have no partner")
+        pairs.append(_Pairs(name, *(tuple(side[seed] for seed in seeds) for side in sides)))
+    if not pairs:
+        raise NotComparableError(f"no search was run on both sides: {'; '.join(notes)}")
+    return pairs, notes
+
+
+def _named(old: Group, new: Group) -> str:
+    """Return the name of a group; of two different ones, what differs."""
+    if old == new:
+        return ", ".join(old)
+    return ", ".join(f"{a} -> {b}" for a, b in zip(old, new, strict=True) if a != b)
+
+
+def _grouped(runs: Sequence[LearningRun]) -> dict[Group, dict[int, LearningRun]]:
+    found: dict[Group, dict[int, LearningRun]] = {}
+    for run in runs:
+        mine = found.setdefault(run.group, {})
+        if run.seed in mine:
+            raise UsageError(
+                f"{mine[run.seed].path} and {run.path} have the same seed on one side; "
+                "a pair needs one of them"
+            )
+        first = next(iter(mine.values()), run)
+        for name, value in first.settings.items():
+            if run.settings.get(name) != value:
+                raise NotComparableError(
+                    f"{first.path} has {name} {value}, {run.path} has {run.settings.get(name)}; "
+                    "runs of one side may differ in their seeds only"
+                )
+        mine[run.seed] = run
+    return found
+
+
+def _longest(run: LearningRun) -> int:
+    return max((t.points[-1].steps for t in run.trainings if t.points), default=0)
+
+
+def _scores(run: LearningRun, metric: str, steps: int) -> list[float]:
+    """Return the score of every training of a run that had finished an episode by then."""
+    points = [point for training in run.trainings if (point := training.at(steps)) is not None]
+    if not points:
+        raise NotComparableError(f"no training of {run.path} had ended an episode by {steps} steps")
+    return [point.score if metric == "return" else point.compliance for point in points]
+
+
+def _means(runs: Sequence[LearningRun], metric: str, steps: int) -> list[float]:
+    return [math.fsum(found) / len(found) for found in (_scores(r, metric, steps) for r in runs)]
+
+
+def _difference_cell(
+    name: str, metric: str, old: Sequence[float], new: Sequence[float], margin: float
+) -> Cell:
+    apart = [b - a for a, b in zip(old, new, strict=True)]
+    return Cell(
+        name=name,
+        metric=metric,
+        scale="difference",
+        samples=(len(old), len(new)),
+        old=mean_estimate(old),
+        new=mean_estimate(new),
+        effect=mean_estimate(apart),
+        margin=margin,
+        test=permutation_test(apart),
+    )
+
+
+def _steps_cell(pairs: _Pairs) -> Cell:
+    """Compare the steps until an order is followed, cut off where a training was censored."""
+    cell = Cell(
+        name=pairs.name,
+        metric="steps to compliance",
+        scale="ratio",
+        samples=(len(pairs.old), len(pairs.new)),
+        higher_is_better=False,
+    )
+    trainings = [t for side in pairs.sides for run in side for t in run.trainings]
+    if not any(training.steps.reached for training in trainings):
+        return replace(cell, reason="no training reached the threshold on either side")
+    censored = [training.horizon for training in trainings if not training.steps.reached]
+    limit = min(censored, default=math.inf)
+    old, new = ([_restricted(run, limit) for run in side] for side in pairs.sides)
+    return replace(
+        cell,
+        old=mean_estimate(old),
+        new=mean_estimate(new),
+        effect=ratio_estimate(new, old),
+        test=permutation_test(log_ratios(new, old)),
+        reason=f"counted up to {limit:,.0f}, where some had not reached it" if censored else "",
+    )
+
+
+def _restricted(run: LearningRun, limit: float) -> float:
+    """Return the geometric mean of the steps of a run's trainings, each at most the limit."""
+    logs = [math.log(min(training.steps.at, limit)) for training in run.trainings]
+    return math.exp(math.fsum(logs) / len(logs))
+
+
+def _best_cells(pairs: _Pairs, margin: float) -> Iterator[Cell]:
+    """Compare the best order after equally many steps of the whole search, if it tried several."""
+    runs = (*pairs.old, *pairs.new)
+    if any(len(run.trainings) < 2 for run in runs):
+        return
+    cell = Cell(pairs.name, "best score", "difference", (len(pairs.old), len(pairs.new)))
+    steps = min(run.steps for run in runs)
+    if not all(run.best and run.best[0][0] <= steps for run in runs):
+        yield replace(cell, reason=f"a search had no order with a score after {steps:,} steps")
+        return
+    old, new = (
+        [[score for at, score in run.best if at <= steps][-1] for run in side]
+        for side in pairs.sides
+    )
+    found = _difference_cell(pairs.name, "best score", old, new, margin)
+    yield replace(found, reason=f"after {steps:,} steps of the whole search")
+
+
+def _learned(pairs: _Pairs, cell: Cell, steps: int) -> Learned:
+    old, new = (_strata(pairs, side, cell.metric, steps) for side in pairs.sides)
+    times = [[t for run in side for t in run.trainings] for side in pairs.sides]
+    assert cell.effect is not None and cell.margin is not None  # noqa: S101, PT018
+    machines = {str(run.machine.get("cpu")) for side in pairs.sides for run in side}
+    return Learned(
+        name=pairs.name,
+        metric=cell.metric,
+        steps=steps,
+        tasks=len(old),
+        old=iqm_estimate(old),
+        new=iqm_estimate(new),
+        improvement=improvement_probability(new, old),
+        old_steps=time_to_threshold([t.steps for t in times[0]]),
+        new_steps=time_to_threshold([t.steps for t in times[1]]),
+        old_seconds=time_to_threshold([t.seconds for t in times[0]]),
+        new_seconds=time_to_threshold([t.seconds for t in times[1]]),
+        same_machine=len(machines) == 1,
+        margin=cell.margin,
+        non_inferiority=non_inferiority(cell.effect, cell.margin),
+    )
+
+
+def _strata(
+    pairs: _Pairs, side: Sequence[LearningRun], metric: str, steps: int
+) -> list[list[float]]:
+    """Return scores by order if all runs trained the same orders once, else one mean per run."""
+    orders = [[t.order for t in run.trainings] for run in (*pairs.old, *pairs.new)]
+    same = all(sorted(one) == sorted(set(orders[0])) for one in orders)
+    if not same or any(t.at(steps) is None for run in side for t in run.trainings):
+        return [_means(side, metric, steps)]
+    tables = [
+        dict(zip([t.order for t in run.trainings], _scores(run, metric, steps), strict=True))
+        for run in side
+    ]
+    return [[table[order] for table in tables] for order in sorted(set(orders[0]))]
+
+
+def _settings_notes(old: Sequence[LearningRun], new: Sequence[LearningRun]) -> Iterator[str]:
+    for word, side in (("old", old), ("new", new)):
+        unfinished = [str(run.path) for run in side if not run.finished]
+        if unfinished:
+            names = ", ".join(unfinished)
+            yield f"not finished in {word}: {names}; only complete trainings are used"
+    for name in old[0].settings:
+        first = sorted({str(run.settings.get(name)) for run in old})
+        second = sorted({str(run.settings.get(name)) for run in new})
+        if first != second:
+            yield f"{name}: {', '.join(first)} / {', '.join(second)}"

@@ -1,0 +1,54 @@
+"""Call a function in a fresh process, so that its time, memory and end are its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from wfbench.contract import CollectError, Shipment, load_object
+from wfbench.processes.children import parent_channel
+from wfbench.processes.isolated import Isolated, IsolationError
+from wfbench.processes.limits import ONE_THREAD
+
+
+@dataclass(frozen=True)
+class _Failure:
+    cause: str
+
+
+def call_in_fresh_process(
+    function: str, arguments: tuple[Any, ...], limit: float, shipment: Shipment | None = None
+) -> Any:
+    """Return what the function of this import path returns for these arguments.
+
+    Raises CollectError if it raised, took its process along, or took more than `limit` seconds.
+    `shipment` is a class that the process needs and cannot import.
+    """
+    process = Isolated("wfbench.benchmarks.measure.fresh_process", ONE_THREAD)
+    try:
+        answer = process.ask((function, arguments, shipment), limit)
+    except IsolationError as error:
+        raise CollectError(str(error)) from error
+    finally:
+        process.close()
+    if isinstance(answer, _Failure):
+        raise CollectError(answer.cause)
+    return answer
+
+
+def main(descriptor: str) -> None:
+    """Answer one request; runs in the fresh process."""
+    connection = parent_channel(descriptor)
+    function, arguments, shipment = connection.recv()
+    try:
+        if shipment is not None:
+            shipment.install()
+        answer = load_object(function)(*arguments)
+    except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a result
+        answer = _Failure(error_line(error))
+    connection.send(answer)
+
+
+def error_line(error: Exception) -> str:
+    """Return the type and the message of an error in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"

@@ -1,0 +1,170 @@
+"""What is measured, and the samples that result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from wfbench.contract import EnvRef, UsageError
+
+POLICIES = ("random", "network")
+PHASES = ("env", "transport", "inference", "idle")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to measure: a collector with its options on `n_envs` environments."""
+
+    label: str
+    """The selector that chooses the collector and its options."""
+    factory: str
+    options: Mapping[str, Any]
+    env: EnvRef
+    n_envs: int
+    policy: str
+    deterministic: bool
+    """Whether its transition hash must equal that of other deterministic cases."""
+    source: str = ""
+    """The distribution the collector comes from and the libraries it needs, with versions."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Label and number of environments, which identify the case in any session."""
+        return self.label, self.n_envs
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How often and for how long each case is measured."""
+
+    rounds: int = 5
+    seconds: float = 0.5
+    """Minimum duration of a sample."""
+    steps: int = 50
+    """Steps of every environment per collect."""
+    seed: int = 0
+    smoke: bool = False
+    """Too short to mean anything; only shows that everything works."""
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "steps"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not 0 < self.seconds <= 3600:
+            raise UsageError(f"seconds is {self.seconds:g}; it must be between 0 and 3600")
+        if self.seed < 0:
+            raise UsageError(f"seed is {self.seed}; it must not be negative")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One timed window of collecting, and what happened before and after it."""
+
+    start_up: float
+    """Seconds of `open`."""
+    warm_up: float
+    """Seconds of the first collect, which is not part of the window."""
+    wall: float
+    cpu: float
+    """CPU seconds of the whole process tree during the window."""
+    shut_down: float
+    """Seconds of `close`."""
+    transitions: int
+    vector_steps: int
+    """Steps of each environment."""
+    memory: int
+    """Bytes of the whole process tree, shared pages counted once (PSS)."""
+    phases: Mapping[str, float]
+    """Seconds of the window by phase; they sum to `wall`."""
+    messages: int
+    bytes_moved: int
+    restarts: int
+    dropped: int
+    lag_mean: float
+    lag_max: int
+    marks: tuple[str, ...]
+    """Problems the collector recovered from; a marked sample is excluded from every mean."""
+    transition_hash: str
+    """Of the warm-up's transitions; every case collects equally many."""
+    batched: bool
+    notes: tuple[str, ...] = ()
+    """Warnings the collector logged."""
+    voluntary_switches: int | None = None
+    """How often a thread of the process tree waited during the window; None where the system
+    does not count, as in all of the following."""
+    involuntary_switches: int | None = None
+    """How often the system preempted one."""
+    foreign_cpu: float | None = None
+    """CPU seconds used by everything else on the machine during the window."""
+    load: float | None = None
+    """The system's load average over the last minute when the window began."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One case in one round: a measurement, or why there is none; neither until it is taken."""
+
+    case: int
+    round: int
+    position: int
+    """Position in the session, from 0."""
+    seed: int
+    measurement: Measurement | None = None
+    failure: str | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Whether it may be part of a mean: measured, and without marks."""
+        return self.measurement is not None and not self.measurement.marks
+
+    @property
+    def problem(self) -> str | None:
+        """Why it is not clean; None if it is."""
+        if self.measurement is None:
+            return self.failure
+        return f"marked: {'; '.join(self.measurement.marks)}" if self.measurement.marks else None
+
+    @property
+    def rate(self) -> float:
+        """Transitions per second; NaN if there is no measurement."""
+        if self.measurement is None:
+            return float("nan")
+        return self.measurement.transitions / self.measurement.wall
+
+
+@dataclass(frozen=True)
+class Session:
+    """All samples of one bench, in the sequence they were taken."""
+
+    cases: tuple[Case, ...]
+    settings: Settings
+    samples: tuple[Sample, ...]
+
+    def of_case(self, case: int) -> list[Sample]:
+        """Return the samples of one case by round."""
+        return sorted((s for s in self.samples if s.case == case), key=lambda s: s.round)
+
+    def clean(self, case: int) -> list[Sample]:
+        """Return the clean samples of one case by round."""
+        return [sample for sample in self.of_case(case) if sample.clean]
+
+    def measurements(self, case: int) -> list[Measurement]:
+        """Return the measurements of one case by round, marked ones included."""
+        return [s.measurement for s in self.of_case(case) if s.measurement is not None]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every planned sample was taken."""
+        return len(self.samples) == len(self.cases) * self.settings.rounds
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the session as JSON values, raw samples included."""
+        return asdict(self)
+
+
+def make_settings(*, seed: int = 0, smoke: bool = False, **given: Any) -> Settings:
+    """Return the settings for what was given; None means the default, or that of a smoke run."""
+    usual = Settings(rounds=2, seconds=0.05, steps=10) if smoke else Settings()
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return replace(usual, seed=seed, smoke=smoke, **chosen)

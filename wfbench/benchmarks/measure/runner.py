@@ -1,0 +1,87 @@
+"""Run a session: every sample in a fresh process, whatever happens to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from wfbench.benchmarks.measure.fresh_process import call_in_fresh_process
+from wfbench.benchmarks.measure.model import Case, Sample, Session, Settings
+from wfbench.benchmarks.measure.saved import SessionWriter
+from wfbench.benchmarks.measure.trial import DEADLINES
+from wfbench.collecting.seeding import Purpose, purpose_seed
+from wfbench.contract import CollectError, ship_local
+
+_SHUFFLES = 1_000_000
+"""Index from which seeds shuffle the rounds, apart from the seeds of the rounds themselves."""
+_SLACK = 120.0
+"""Seconds a sample has on top of its deadlines before its process counts as hung."""
+
+SessionProgress = Callable[[Session], None]
+"""Called with the session so far: once before the first sample, then after each."""
+
+
+def measure_session(
+    cases: Sequence[Case],
+    settings: Settings,
+    *,
+    out: Path,
+    name: str | None = None,
+    command: Sequence[str] = (),
+    progress: SessionProgress | None = None,
+) -> tuple[Session, Path]:
+    """Measure every case in every round and keep each sample in a new run directory under `out`.
+
+    Returns the session and its directory. `command` is what started it, for the record.
+    """
+    with SessionWriter(out, name, cases, settings, command) as writer:
+
+        def record(session: Session) -> None:
+            if session.samples:
+                writer.record(session.samples[-1])
+            if progress is not None:
+                progress(session)
+
+        return run_session(cases, settings, record), writer.path
+
+
+def run_session(
+    cases: Sequence[Case], settings: Settings, progress: SessionProgress | None = None
+) -> Session:
+    """Measure every case in every round, one after the other, and keep nothing."""
+    session = Session(tuple(cases), settings, ())
+    report = progress or (lambda _: None)
+    report(session)
+    for planned in schedule(len(cases), settings):
+        sample = _take(planned, cases[planned.case], settings)
+        session = replace(session, samples=(*session.samples, sample))
+        report(session)
+    return session
+
+
+def schedule(num_cases: int, settings: Settings) -> Iterator[Sample]:
+    """Yield the samples to take: every case once per round, in a sequence that changes.
+
+    What slows the machine down for a while then slows all cases down alike. All cases of a round
+    have the same seed, so that they can be compared with each other.
+    """
+    position = 0
+    for number in range(settings.rounds):
+        seed = purpose_seed(settings.seed, Purpose.BENCH, number)
+        shuffle = purpose_seed(settings.seed, Purpose.BENCH, _SHUFFLES + number)
+        for case in np.random.default_rng(shuffle).permutation(num_cases):
+            yield Sample(int(case), number, position, seed)
+            position += 1
+
+
+def _take(planned: Sample, case: Case, settings: Settings) -> Sample:
+    limit = DEADLINES.start + DEADLINES.step + settings.seconds + _SLACK
+    function, asked = "wfbench.benchmarks.measure.trial:measure", (case, planned.seed, settings)
+    try:
+        found = call_in_fresh_process(function, asked, limit, ship_local(case.factory))
+    except CollectError as error:
+        return replace(planned, failure=str(error))
+    return replace(planned, measurement=found)

@@ -1,0 +1,141 @@
+"""Take one sample, in a process that does nothing else."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from typing import Any
+
+from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Settings
+from wfbench.collecting.seeding import Purpose, make_plan
+from wfbench.contract import (
+    CollectError,
+    Collector,
+    Deadlines,
+    EnvInfo,
+    Policy,
+    Rollout,
+    load_object,
+)
+from wfbench.policies import NetworkPolicy, RandomPolicy
+from wfbench.processes import usage as process_tree
+
+DEADLINES = Deadlines(start=300.0, step=60.0, close=5.0)
+
+_COUNTERS = ("messages", "bytes_moved", "restarts", "dropped")
+_SUMS = ("transitions", "vector_steps", *_COUNTERS)
+
+_TOLERANCE = 0.02
+"""Largest difference between the sum of the phases and the wall time, as a share of it."""
+
+
+def measure(case: Case, seed: int, settings: Settings) -> Measurement:
+    """Open a collector, warm it up, collect for as long as the settings say, and close it."""
+    notes = _Notes()
+    logging.getLogger().addHandler(notes)
+    try:
+        collector: Collector = load_object(case.factory)(**case.options)
+        with collector:
+            return _measure_open(case, seed, settings, collector, notes)
+    finally:
+        logging.getLogger().removeHandler(notes)
+
+
+def _measure_open(
+    case: Case, seed: int, settings: Settings, collector: Collector, notes: _Notes
+) -> Measurement:
+    plan = make_plan(case.env, case.n_envs, seed, purpose=Purpose.BENCH, deadlines=DEADLINES)
+    began = perf_counter_ns()
+    info = collector.open(plan)
+    opened = perf_counter_ns()
+    policy = make_policy(case.policy, info, seed)
+    first = collector.collect(policy, settings.steps)
+    warm = perf_counter_ns()
+    proof = first.transition_hash()
+    window = _Window()
+    before = process_tree.snapshot(process_tree.tree())
+    started = perf_counter_ns()
+    while (now := perf_counter_ns()) - started < settings.seconds * 1e9:
+        window.add(collector.collect(policy, settings.steps))
+    wall = (now - started) * 1e-9
+    used = process_tree.used_since(before)
+    memory = process_tree.memory_bytes(process_tree.tree())
+    closing = perf_counter_ns()
+    collector.close()
+    return Measurement(
+        start_up=(opened - began) * 1e-9,
+        warm_up=(warm - opened) * 1e-9,
+        wall=wall,
+        cpu=used.cpu,
+        shut_down=(perf_counter_ns() - closing) * 1e-9,
+        memory=memory,
+        phases=window.phases_of(wall),
+        marks=tuple(dict.fromkeys((*first.marks, *window.marks))),
+        transition_hash=proof,
+        batched=info.batched,
+        notes=tuple(notes.lines),
+        voluntary_switches=used.voluntary_switches,
+        involuntary_switches=used.involuntary_switches,
+        foreign_cpu=used.foreign_cpu,
+        load=before.load,
+        **window.totals(),
+    )
+
+
+def make_policy(kind: str, info: EnvInfo, seed: int) -> Policy:
+    """Return the policy a case is measured with."""
+    if kind == "random":
+        return RandomPolicy(info.num_actions)
+    return NetworkPolicy.initial(math.prod(info.obs_shape), info.num_actions, seed)
+
+
+@dataclass
+class _Window:
+    """Sums over the rollouts of a timed window."""
+
+    sums: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_SUMS, 0)))
+    lags: list[int] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
+
+    def add(self, rollout: Rollout) -> None:
+        counters = rollout.counters
+        parts = {name: float(getattr(counters, name)) for name in PHASES}
+        off = abs(sum(parts.values()) - counters.wall)
+        if off > _TOLERANCE * counters.wall + 1e-6:
+            raise CollectError(
+                f"the collector's phases sum to {sum(parts.values()):.4f} s, its wall time is "
+                f"{counters.wall:.4f} s; they must be equal"
+            )
+        for name, value in parts.items():
+            self.seconds[name] += value
+        self.sums.update({name: getattr(counters, name) for name in _COUNTERS})
+        self.sums.update(transitions=rollout.transitions, vector_steps=len(rollout.actions))
+        self.lags += counters.lag
+        self.marks += rollout.marks
+
+    def phases_of(self, wall: float) -> dict[str, float]:
+        """Return the seconds by phase; time between two collects counts as idle."""
+        between = max(0.0, wall - sum(self.seconds.values()))
+        return {**self.seconds, "idle": self.seconds["idle"] + between}
+
+    def totals(self) -> dict[str, Any]:
+        return {
+            **self.sums,
+            "lag_mean": sum(self.lags) / len(self.lags) if self.lags else 0.0,
+            "lag_max": max(self.lags, default=0),
+        }
+
+
+class _Notes(logging.Handler):
+    """A log handler that keeps each warning once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: dict[str, None] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines[record.getMessage()] = None

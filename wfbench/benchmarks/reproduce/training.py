@@ -1,0 +1,106 @@
+"""Samples of training: a small search over given orders, in a temporary directory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from wfbench.benchmarks.measure.fresh_process import call_in_fresh_process
+from wfbench.contract import Arrays, Rollouts, TrainCase, TrainSample, UsageError, WorkflowSample
+from wfbench.host.manager import PluginHost
+from wfbench.processes import usage as process_tree
+from wfbench.search.engine import run_searches
+from wfbench.search.job import SearchJob
+from wfbench.search.launching import started
+from wfbench.search.planning import plan_jobs
+from wfbench.settings.config import RunConfig
+from wfbench.settings.sources import ResolvedConfig, select_run
+
+_WATCHED = 2
+"""Rollouts of each workflow after which memory is read; it does not grow later."""
+_LIMIT = 3600.0
+"""Seconds after which a training counts as hung; the waits inside it are shorter."""
+
+
+def training_job(host: PluginHost, case: TrainCase) -> SearchJob:
+    """Return the search that a case asks for; its seed is set in each round."""
+    if not case.orders:
+        raise UsageError("a training case names no order")
+    settings = {
+        "inherit": "previous",
+        **case.settings,
+        "env": case.env,
+        "collector": (case.collector,),
+        "trainer": (case.trainer,),
+        "searcher": f"given:orders={'+'.join(case.orders)}",
+        "workflows": len(case.orders),
+    }
+    try:
+        config = RunConfig(**settings)
+    except TypeError as error:
+        raise UsageError(f"a training case has settings that do not exist: {error}") from error
+    [job] = plan_jobs(config, select_run(host, ResolvedConfig(config, {}, {}, {})))
+    return job
+
+
+def train_sample(
+    job: SearchJob, number: int, seed: int, *, memory: bool
+) -> tuple[TrainSample, Arrays]:
+    """Return one round of a case, and the trainer's state after its last order."""
+    watch = _Watch(memory=memory)
+    seeded = replace(job, config=replace(job.config, seed=seed))
+    with tempfile.TemporaryDirectory(prefix="wfbench-reproduce-") as folder:
+        out = Path(folder)
+        with started([seeded], out, "training", lambda _job, _run: [watch], smoke=True) as [search]:
+            run_searches([search])
+            seconds = search.recorded().work
+            state = search.store.load_checkpoint(len(watch.workflows) - 1).trainer
+    sample = TrainSample(
+        round=number,
+        seed=seed,
+        workflows=tuple(watch.workflows),
+        seconds={name: round(spent, 6) for name, spent in seconds.items()},
+        memory=watch.memory,
+    )
+    return sample, state
+
+
+def train_in_fresh_process(job: SearchJob, number: int, seed: int) -> TrainSample:
+    """Train in a fresh process, so that time and memory are those of the training alone."""
+    function = f"{__name__}:_train_requested"
+    sample: TrainSample = call_in_fresh_process(function, (job, number, seed), _LIMIT)
+    return sample
+
+
+def _train_requested(job: SearchJob, number: int, seed: int) -> TrainSample:
+    return train_sample(job, number, seed, memory=True)[0]
+
+
+class _Watch:
+    """Collects what a sample needs from the events of a search."""
+
+    def __init__(self, *, memory: bool) -> None:
+        self.workflows: list[WorkflowSample] = []
+        self.memory = 0
+        self._measures_memory = memory
+        self._updates: list[Mapping[str, Any]] = []
+
+    def __call__(self, event: Mapping[str, Any]) -> None:
+        if event["event"] == "update":
+            self._updates.append(event)
+            if self._measures_memory and len(self._updates) <= _WATCHED:
+                now = process_tree.memory_bytes(process_tree.tree())
+                self.memory = max(self.memory, now)
+        elif event["event"] == "workflow-finished":
+            self.workflows.append(_workflow(event, self._updates))
+            self._updates = []
+
+
+def _workflow(event: Mapping[str, Any], updates: list[Mapping[str, Any]]) -> WorkflowSample:
+    same = {n: event[n] for n in WorkflowSample.__dataclass_fields__ if n != "rollouts"}
+    columns = ("env_steps", "transitions", "compliance", "return")
+    rollouts = Rollouts(*(tuple(update[name] for update in updates) for name in columns))
+    return WorkflowSample(**same, rollouts=rollouts)

@@ -1,0 +1,67 @@
+"""Verdicts on measured differences."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from wfbench.benchmarks.statistics.intervals import Estimate, Permutation
+
+ALPHA = 0.05
+MINIMUM_EFFECT = 0.05
+"""The smallest change that counts by default: 5 %."""
+
+
+Scale = Literal["ratio", "difference"]
+
+
+class Verdict(StrEnum):
+    """What a comparison of one cell came to; see `judge`."""
+
+    IMPROVED = "improved"
+    REGRESSED = "regressed"
+    WITHIN_NOISE = "within noise"
+    NO_CHANGE = "no change"
+    INCONCLUSIVE = "inconclusive"
+    NOT_COMPARABLE = "not comparable"
+
+
+def judge(
+    effect: Estimate,
+    test: Permutation,
+    *,
+    minimum_effect: float = MINIMUM_EFFECT,
+    scale: Scale = "ratio",
+    alpha: float = ALPHA,
+    higher_is_better: bool = True,
+) -> Verdict:
+    """Return the verdict on an effect: the ratio of new to old, or the difference new minus old.
+
+    The effect *differs clearly* if its p value is at most `alpha` and its interval leaves out 1
+    (differences: 0). It is *large* if it is at least 1 + `minimum_effect` or at most
+    1 / (1 + `minimum_effect`) (differences: if it is at least `minimum_effect` from 0). With many
+    cells, the test is the Holm-adjusted one.
+
+    - improved: it differs clearly, is large, and goes the better way;
+    - regressed: it differs clearly, is large, and goes the worse way;
+    - within noise: it differs clearly, but is not large;
+    - no change: it does not differ clearly, and the whole interval is inside the minimum effect;
+    - inconclusive: everything else. There is no interval, or it reaches beyond the minimum effect
+      while the test finds no difference; also because the smallest p value that so few samples can
+      reach is above `alpha`.
+
+    Not comparable is never judged from figures: it means that the work differs.
+    """
+    if effect.low is None or effect.high is None:
+        return Verdict.INCONCLUSIVE
+    bottom, nothing, top = -minimum_effect, 0.0, minimum_effect
+    if scale == "ratio":
+        bottom, nothing, top = 1.0 / (1.0 + minimum_effect), 1.0, 1.0 + minimum_effect
+    clear = max(test.p, test.smallest) <= alpha and not effect.low <= nothing <= effect.high
+    if clear and (effect.value >= top or effect.value <= bottom):
+        better = (effect.value > nothing) == higher_is_better
+        return Verdict.IMPROVED if better else Verdict.REGRESSED
+    if clear:
+        return Verdict.WITHIN_NOISE
+    inside = bottom < effect.low and effect.high < top
+    return Verdict.NO_CHANGE if inside else Verdict.INCONCLUSIVE

@@ -1,0 +1,26 @@
+"""How many cores this process may use, and how to keep libraries to one thread."""
+
+from __future__ import annotations
+
+import os
+
+BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""What limits the linear algebra under numpy and torch."""
+
+THREAD_VARIABLES = (
+    *BLAS_VARIABLES,
+    "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+"""Environment variables that limit a library's threads. It reads them when it is loaded."""
+
+ONE_THREAD = dict.fromkeys(THREAD_VARIABLES, "1")
+"""Environment variables that keep every library to one thread."""
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

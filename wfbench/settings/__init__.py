@@ -1,0 +1,3 @@
+"""What a user asked for: configuration and the plugins it selects."""
+
+from __future__ import annotations

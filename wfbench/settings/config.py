@@ -1,0 +1,162 @@
+"""The run configuration: every setting with its default.
+
+Values come from a preset, a TOML file, the environment and flags; the last one wins
+(`wfbench.settings.sources`). A setting with a `role` goes to the selected plugins of that kind that
+declare an option of its name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, get_type_hints
+
+from wfbench.contract import UsageError
+
+
+def _setting(default: Any, meaning: str, *, key: str = "", role: str = "", kind: str = "") -> Any:
+    """Declare a field: `key` is its public name, `role` the kind of plugin that reads it.
+
+    `kind` is the kind of plugin that it selects.
+    """
+    metadata = {"help": meaning, "key": key, "role": role, "kind": kind}
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that a search is asked to do."""
+
+    env: str = _setting("cage2", "Environment.", kind="env")
+    collector: tuple[str, ...] = _setting(("vector",), "Collector.", kind="collector")
+    trainer: tuple[str, ...] = _setting(("ppo",), "Trainer.", kind="trainer")
+    searcher: str = _setting("gp-ucb", "Searcher, which chooses the orders.", kind="searcher")
+    n_envs: int = _setting(200, "Environments stepped together.")
+    workflows: int = _setting(20, "Number of orders to train.")
+    max_episodes: int = _setting(50, "Maximum episodes per environment and order.")
+    min_episodes: int = _setting(5, "Minimum episodes per environment and order.")
+    update_every: int = _setting(100, "Steps per environment between updates.")
+    threshold: float = _setting(0.95, "Compliance at which an order counts as learned, 0 to 1.")
+    lambda_: float = _setting(30.0, "Weight of the alignment reward.", key="lambda")
+    beta: float = _setting(2.0, "Exploration weight of the searcher.", role="searcher")
+    gamma: float = _setting(0.99, "Discount factor per step.", role="trainer")
+    epochs: int = _setting(4, "Passes over the data per update.", role="trainer")
+    lr: float = _setting(0.002, "Learning rate.", role="trainer")
+    clip: float = _setting(0.2, "Clipping range of the policy ratio.", role="trainer")
+    red: str = _setting("bline", "Red agent, the intruder.", role="env")
+    definition: str = _setting("effective", "Definition of compliance.")
+    no_fix: float = _setting(0.5, "Compliance of an episode without a graded choice, 0 to 1.")
+    inherit: str = _setting("nearest", "Policy to start from: nearest, previous or none.")
+    score: str = _setting(
+        "last-episodes:3", "Score of an order: last-episodes:N of training, or evaluate:N."
+    )
+    stop: str = _setting("compliant", "When to stop an order: compliant, or budget.")
+    patience: int = _setting(0, "Episodes without progress before giving up; 0: never.")
+    total_episodes: int = _setting(0, "Maximum episodes of the run; 0: no limit.")
+    max_seconds: float = _setting(0.0, "Maximum seconds of the run; 0: no limit.")
+    device: str = _setting("cpu", "Device of the trainer.")
+    seed: int = _setting(0, "Random seed.")
+    seeds: int = _setting(1, "Number of searches, with consecutive seeds.")
+    executor: str = _setting("local", "Executor, which decides where to train.", kind="executor")
+    batch: int = _setting(0, "Orders to ask for at a time; 0: enough to keep the executor busy.")
+
+    def __post_init__(self) -> None:
+        for name, (holds, rule) in _RULES.items():
+            if not holds(getattr(self, name)):
+                raise UsageError(f"{SETTINGS[name].key} is {getattr(self, name)}; it must {rule}")
+        if self.max_episodes < self.min_episodes:
+            rule = "it must not be below min_episodes"
+            raise UsageError(f"max_episodes is {self.max_episodes}; {rule}")
+
+
+_Rule = tuple[Callable[[Any], bool], str]
+
+
+def _one_of(*choices: str) -> _Rule:
+    return lambda value: value in choices, f"be {' or '.join(choices)}"
+
+
+_AT_LEAST_1: _Rule = (lambda value: value >= 1, "be at least 1")
+_NOT_NEGATIVE: _Rule = (lambda value: value >= 0, "not be negative")
+_FINITE: _Rule = (lambda value: 0 <= value < math.inf, "be a number from 0 up")
+_SHARE: _Rule = (lambda value: 0 <= value <= 1, "be between 0 and 1")
+_NOT_EMPTY: _Rule = (bool, "name one")
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys(("n_envs", "workflows", "min_episodes", "update_every"), _AT_LEAST_1),
+    **dict.fromkeys(("epochs", "seeds"), _AT_LEAST_1),
+    **dict.fromkeys(("patience", "total_episodes", "seed", "batch"), _NOT_NEGATIVE),
+    **dict.fromkeys(("lambda_", "beta", "max_seconds"), _FINITE),
+    **dict.fromkeys(("gamma", "no_fix"), _SHARE),
+    **dict.fromkeys(("collector", "trainer"), _NOT_EMPTY),
+    "threshold": (lambda value: 0 < value <= 1, "be above 0 and at most 1"),
+    "lr": (lambda value: 0 < value < math.inf, "be a number above 0"),
+    "clip": (lambda value: 0 < value < 1, "be between 0 and 1"),
+    "inherit": _one_of("nearest", "previous", "none"),
+    "stop": _one_of("compliant", "budget"),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One field of the configuration as users see it."""
+
+    field: str
+    key: str
+    """Its name in TOML, from which the flag and the environment variable follow."""
+    hint: Any
+    default: Any
+    help: str
+    role: str
+    kind: str
+
+    @property
+    def flag(self) -> str:
+        """Its flag on the command line."""
+        return "--" + self.key.replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """Its environment variable."""
+        return f"WFBENCH_RUN_{self.key.upper()}"
+
+
+_HINTS = get_type_hints(RunConfig)
+SETTINGS: dict[str, Setting] = {
+    f.name: Setting(
+        f.name,
+        hint=_HINTS[f.name],
+        default=f.default,
+        **{**f.metadata, "key": f.metadata["key"] or f.name},
+    )
+    for f in fields(RunConfig)
+}
+"""Every setting by its field."""
+
+_DOCUMENTED = {"trainer": ("ppo-parallel",)}
+_ONE_ENV = {"n_envs": 1, "collector": ("sequential",), "max_episodes": 10_000, "min_episodes": 1000}
+# The documents set no episode limits for one env, and 50 episodes would end before the first
+# update. So one env gets as many episodes as 200 envs have together.
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "documented-25": {**_DOCUMENTED, "n_envs": 25, "max_episodes": 50, "min_episodes": 10},
+    "documented-200": {**_DOCUMENTED, "n_envs": 200, "max_episodes": 50, "min_episodes": 5},
+    "original": {**_ONE_ENV, "trainer": ("ppo-original",), "update_every": 20_000, "epochs": 6},
+    "sequential": {**_ONE_ENV, "trainer": ("ppo-sequential",), "update_every": 10_000},
+    "limited": {**_DOCUMENTED, "n_envs": 50, "max_episodes": 100, "min_episodes": 10},
+    "aggressive": {**_DOCUMENTED, "n_envs": 500, "max_episodes": 20, "min_episodes": 3},
+    "best": {
+        "env": "cage2:actions=reduced,memory=true",
+        "trainer": ("ppo:entropy=0.02,lr_end=0.02,minibatches=4",),
+        "epochs": 6,
+        "searcher": "given:SEUHD",
+        "workflows": 1,
+        "max_episodes": 800,
+        "lambda_": 3.0,
+        "stop": "budget",
+    },
+    "smoke": {"n_envs": 8, "workflows": 2, "max_episodes": 3, "min_episodes": 1},
+}
+"""The documented configurations and two of ours: `best` trains one order for long, with memory, the
+reduced actions and a light alignment reward, because a good policy follows that order almost by
+itself; `smoke` is far too small to learn anything. An episode has 100 steps."""

@@ -1,0 +1,257 @@
+"""Promises about what is delivered: the right transitions, all of them, unchanged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.contract import Plan, Policy, Rollout, uniform_draws
+from wfbench.contract.record import PLAIN_FIELDS
+from wfbench.policies import NetworkPolicy, RandomPolicy
+from wfbench.testing.harness.subject import (
+    ACTIONS,
+    COLLECTOR,
+    EPISODE,
+    N_ENVS,
+    POLICY,
+    STEPS,
+    CollectorUnderTest,
+)
+from wfbench.testing.promise import BrokenPromiseError, DoesNotApply, expect, expect_equal
+
+_COMPARED = (*PLAIN_FIELDS, "actions", "log_probs", "values")
+
+
+def _expect_same(
+    subject: CollectorUnderTest,
+    plan: Plan,
+    policy: Policy = POLICY,
+    steps: Sequence[int] = (STEPS, STEPS),
+) -> None:
+    """Expect what the sequential collector delivers."""
+    delivered = subject.collect(plan, policy, steps)
+    if subject.deterministic:
+        expected = subject.reference(plan, policy, steps)
+        for number, (rollout, truth) in enumerate(zip(delivered, expected, strict=True)):
+            _expect_same_rollout(rollout, truth, number)
+    else:
+        _expect_real_stretches(subject, plan, policy, delivered)
+
+
+def _expect_same_rollout(rollout: Rollout, truth: Rollout, number: int) -> None:
+    for name in (*_COMPARED, "final_obs", "next_obs", "env_id", "first_step", "policy_version"):
+        got, wanted = getattr(rollout, name), getattr(truth, name)
+        if not np.array_equal(got, wanted):
+            raise BrokenPromiseError(
+                f"{name} of rollout {number} is not what sequential delivers{_where(got, wanted)}"
+            )
+    expect(
+        rollout.transition_hash() == truth.transition_hash(),
+        f"rollout {number} has another transition hash than sequential's: "
+        f"its observations are of type {rollout.obs.dtype}, not {truth.obs.dtype}",
+    )
+
+
+def _where(got: NDArray[Any], wanted: NDArray[Any]) -> str:
+    if got.shape != wanted.shape:
+        return f": its shape is {got.shape}, not {wanted.shape}"
+    place = np.argwhere(got != wanted)[0]
+    named = ("row", "column", "feature")[: len(place)] if got.ndim > 1 else ("position",)
+    return " first at " + ", ".join(f"{n} {i}" for n, i in zip(named, place, strict=False))
+
+
+def _expect_real_stretches(
+    subject: CollectorUnderTest, plan: Plan, policy: Policy, delivered: Sequence[Rollout]
+) -> None:
+    """Expect that each stretch of an asynchronous collector equals the reference there."""
+    longest = max(int(r.first_step.max()) + r.actions.shape[0] for r in delivered)
+    truth = subject.reference(plan, policy, (longest,))[0]
+    for rollout in delivered:
+        length = rollout.actions.shape[0]
+        for column, (env, first) in enumerate(zip(rollout.env_id, rollout.first_step, strict=True)):
+            for name in _COMPARED:
+                wanted = getattr(truth, name)[first : first + length, env]
+                same = np.array_equal(getattr(rollout, name)[:, column], wanted)
+                at = f"{name} of env {env} from step {first} on"
+                expect(same, f"{at} is not what that env gives there")
+        expect_equal("the number of final_obs", len(rollout.final_obs), int(rollout.ended.sum()))
+
+
+@COLLECTOR.add("It delivers the same transitions as sequential")
+def _same_transitions(subject: CollectorUnderTest) -> None:
+    _expect_same(subject, subject.plan())
+
+
+@COLLECTOR.add("It delivers the same transitions with a network policy")
+def _same_transitions_with_a_network(subject: CollectorUnderTest) -> None:
+    policy = NetworkPolicy.initial(52, ACTIONS, 3)
+    _expect_same(subject, subject.plan(), policy)
+
+
+@COLLECTOR.add("It delivers the same transitions of an environment with a batched form")
+def _same_transitions_batched(subject: CollectorUnderTest) -> None:
+    _expect_same(subject, subject.plan(subject.env(batched=True), n_envs=11))
+
+
+@COLLECTOR.add("It delivers the same transitions of observations that are not bits")
+def _same_transitions_of_floats(subject: CollectorUnderTest) -> None:
+    _expect_same(subject, subject.plan(subject.env(obs_dtype="float32", obs_size=7)))
+
+
+@COLLECTOR.add("One environment is enough")
+def _one_environment(subject: CollectorUnderTest) -> None:
+    _expect_same(subject, subject.plan(n_envs=1))
+
+
+@COLLECTOR.add("257 environments are not too many", limit=110.0)
+def _many_environments(subject: CollectorUnderTest) -> None:
+    _expect_same(subject, subject.plan(n_envs=257), steps=(4,))
+
+
+@COLLECTOR.add("One step at a time gives the same transitions")
+def _one_step_at_a_time(subject: CollectorUnderTest) -> None:
+    _expect_same(subject, subject.plan(), steps=(1, 1, 1, 1, 1, 1, 1))
+
+
+@COLLECTOR.add("Episodes of one step are all delivered, without dummy rows")
+def _episodes_of_one_step(subject: CollectorUnderTest) -> None:
+    plan = subject.plan(subject.env(episode_length=1))
+    rollout = subject.collect(plan)[0]
+    expect(bool(rollout.ended.all()), "a row is not the end of its one-step episode")
+    expect_equal("the number of final_obs", len(rollout.final_obs), rollout.transitions)
+    _expect_same(subject, plan)
+
+
+@COLLECTOR.add("Final observations are kept apart from the next episode's first")
+def _final_observations(subject: CollectorUnderTest) -> None:
+    if subject.batched_only:
+        raise DoesNotApply("a batched environment has no buffer of its own to reuse")
+    _expect_same(subject, subject.plan(subject.env(reuse_buffer=True, episode_length=2)))
+
+
+@COLLECTOR.add("The number of transitions is exact")
+def _exact_number(subject: CollectorUnderTest) -> None:
+    for steps in (1, STEPS):
+        rollout = subject.collect(subject.plan(), steps=(steps,))[0]
+        rows, columns = rollout.actions.shape
+        if subject.deterministic:
+            shape = f"{steps} steps of {N_ENVS} envs gave arrays of {rows} x {columns}"
+            expect((rows, columns) == (steps, N_ENVS), shape)
+        expect_equal("the number of transitions", rollout.transitions, steps * N_ENVS)
+        for name in _COMPARED:
+            shape = getattr(rollout, name).shape[:2]
+            expect_equal(f"the shape of {name}", shape, (rows, columns))
+    ended = int(rollout.ended.sum())
+    if subject.deterministic:
+        expect_equal("the number of ended episodes", ended, N_ENVS * (STEPS // EPISODE))
+    expect_equal("the number of final_obs", len(rollout.final_obs), ended)
+
+
+@COLLECTOR.add("Every environment has its own seed")
+def _own_seeds(subject: CollectorUnderTest) -> None:
+    plan = subject.plan(n_envs=16)
+    rollout = subject.collect(plan, steps=(1,))[0]
+    seen = {row.tobytes() for row in rollout.obs[0]}
+    # An asynchronous collector may deliver several stretches of one environment.
+    places = set(zip(rollout.env_id.tolist(), rollout.first_step.tolist(), strict=True))
+    detail = f"{len(places)} environments start with only {len(seen)} different observations"
+    expect(len(seen) == len(places), detail)
+
+
+@COLLECTOR.add("Runs with other seeds share nothing")
+def _disjoint_seeds(subject: CollectorUnderTest) -> None:
+    starts = [
+        {row.tobytes() for row in subject.collect(subject.plan(seed=seed), steps=(1,))[0].obs[0]}
+        for seed in (7, 8)
+    ]
+    expect(not starts[0] & starts[1], "two runs with different seeds begin with the same episode")
+
+
+@COLLECTOR.add("The same plan gives the same transition hash again", needs=("deterministic",))
+def _same_hash_again(subject: CollectorUnderTest) -> None:
+    plan = subject.plan()
+    hashes = {subject.collect(plan)[0].transition_hash() for _ in range(2)}
+    expect(len(hashes) == 1, f"two runs of one plan gave the hashes {sorted(hashes)}")
+
+
+@COLLECTOR.add("A new policy is used from the next collect on")
+def _new_policy(subject: CollectorUnderTest) -> None:
+    plan = subject.plan()
+    first, second = RandomPolicy(ACTIONS, version=1), NetworkPolicy.initial(52, ACTIONS, 9)
+    second.version = 2
+    with subject.opened(plan) as collector:
+        collector.collect(first, STEPS)
+        rollout = collector.collect(second, STEPS)
+        for _ in range(20):
+            if subject.deterministic or rollout.policy_version.max() == 2:
+                break
+            rollout = collector.collect(second, STEPS)
+    new = rollout.policy_version == 2
+    expect(bool(new.any()), "the new policy never acted")
+    if subject.deterministic:
+        expect(bool(new.all()), f"policy_version is {rollout.policy_version.tolist()}, not all 2")
+    for column in np.flatnonzero(new):
+        seed = np.array([plan.env_seeds[rollout.env_id[column]]], dtype=np.uint64)
+        steps = np.arange(len(rollout.obs), dtype=np.uint64) + np.uint64(rollout.first_step[column])
+        acts = second.act(rollout.obs[:, column], uniform_draws(seed, steps))
+        its_own = np.array_equal(acts.actions, rollout.actions[:, column])
+        says = f"column {column} says that the new policy acted"
+        expect(its_own, f"{says}, but these are not its actions")
+
+
+@COLLECTOR.add("A rollout stays as it was after later collects and after close")
+def _rollouts_stay(subject: CollectorUnderTest) -> None:
+    with subject.opened() as collector:
+        first = collector.collect(POLICY, STEPS)
+        kept = {name: getattr(first, name).copy() for name in (*_COMPARED, "final_obs", "next_obs")}
+        collector.collect(POLICY, STEPS)
+    for name, before in kept.items():
+        same = np.array_equal(getattr(first, name), before)
+        expect(same, f"{name} of a rollout changed after it was delivered")
+
+
+@COLLECTOR.add("The phases sum to the wall time")
+def _phases(subject: CollectorUnderTest) -> None:
+    with subject.opened() as collector:
+        started = time.perf_counter()
+        counters = collector.collect(POLICY, STEPS).counters
+        took = time.perf_counter() - started
+    parts = {name: getattr(counters, name) for name in ("env", "transport", "inference", "idle")}
+    expect(min(parts.values()) >= 0, f"a phase is negative: {parts}")
+    total, wall = sum(parts.values()), counters.wall
+    exact = abs(total - wall) <= 1e-6 + 0.01 * wall
+    expect(exact, f"the phases {parts} sum to {total:.6f} s, not to the wall time {wall:.6f} s")
+    given = f"the wall time is given as {wall:.6f} s, but collect took {took:.6f} s"
+    expect(0 < wall <= took, given)
+
+
+@COLLECTOR.add("The layout changes nothing: workers, threads", limit=100.0)
+def _layouts(subject: CollectorUnderTest) -> None:
+    _equal_for(subject, {"workers": (1, 2, N_ENVS), "threads": (1, 2, N_ENVS)})
+
+
+@COLLECTOR.add("The start method changes nothing: fork, forkserver, spawn", limit=240.0)
+def _start_methods(subject: CollectorUnderTest) -> None:
+    _equal_for(subject, {"start_method": ("fork", "forkserver", "spawn")})
+
+
+def _equal_for(subject: CollectorUnderTest, variants: dict[str, tuple[Any, ...]]) -> None:
+    declared = [name for name in variants if subject.declares(name)]
+    if not declared:
+        raise DoesNotApply(f"it has no option {' or '.join(variants)}")
+    for plan in (subject.plan(), subject.plan(subject.env(batched=True))):
+        truth = subject.reference(plan)[0]
+        for name in declared:
+            for value in variants[name]:
+                rollout = subject.collect(plan, changed={name: value})[0]
+                if not subject.deterministic:
+                    _expect_real_stretches(subject, plan, POLICY, [rollout])
+                elif rollout.transition_hash() != truth.transition_hash():
+                    raise BrokenPromiseError(
+                        f"with {name}={value} the transitions of {plan.env.name} are not "
+                        "sequential's"
+                    )

@@ -1,0 +1,129 @@
+"""Promises about everything else in the machine: the process, its workers, its parent."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from wfbench.contract import EnvRef
+from wfbench.policies import NetworkPolicy
+from wfbench.processes.children import end_session, exit_code, python_command
+from wfbench.processes.limits import BLAS_VARIABLES
+from wfbench.testing.harness import footprint
+from wfbench.testing.harness.probe_env import FEATURES
+from wfbench.testing.harness.subject import COLLECTOR, CollectorUnderTest
+from wfbench.testing.promise import DoesNotApply, expect
+
+_GONE_WITHIN = 10.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)
+
+
+@COLLECTOR.add("Nothing global is changed: start method, signal handlers, environment")
+def _nothing_global(subject: CollectorUnderTest) -> None:
+    before = _globals()
+    subject.collect(subject.plan())
+    for (name, was), now in zip(before.items(), _globals().values(), strict=True):
+        expect(now == was, f"the {name} changed: {_short(was)} became {_short(now)}")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _globals() -> dict[str, object]:
+    generator = np.random.get_state(legacy=False)  # noqa: NPY002 (watched, not used)
+    return {
+        "start method": multiprocessing.get_start_method(allow_none=True),
+        "signal handlers": tuple(signal.getsignal(number) for number in _SIGNALS),
+        "environment": dict(os.environ),
+        "working directory": Path.cwd(),
+        "state of numpy's global generator": generator["state"]["key"].tobytes(),
+    }
+
+
+@COLLECTOR.add("A worker uses one thread and never loads torch", needs=("workers",))
+def _modest_workers(subject: CollectorUnderTest) -> None:
+    if subject.batched_only:
+        raise DoesNotApply("the probe is a scalar environment")
+    plan = subject.plan(EnvRef("probe", "wfbench.testing.harness.probe_env:ProbeEnv"))
+    policy = NetworkPolicy.initial(len(FEATURES), 2, 0, hidden=(4,))
+    rows = subject.collect(plan, policy, (3,))[0].obs.reshape(-1, len(FEATURES))
+    elsewhere = rows[rows[:, 0] != os.getpid()]
+    expect(len(elsewhere), "no environment runs in another process")
+    expect(not elsewhere[:, 1].any(), "torch is loaded in a worker")
+    for offset, name in enumerate(BLAS_VARIABLES, start=2):
+        values = set(elsewhere[:, offset].tolist())
+        expect(values == {1.0}, f"{name} is {values} in a worker, not 1")
+
+
+@contextmanager
+def _collecting(
+    subject: CollectorUnderTest, step_seconds: float
+) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """Yield another process that collects with the subject, and the file of its errors."""
+    plan = subject.plan(subject.env(step=step_seconds, busy=False))
+    with tempfile.TemporaryDirectory() as folder:
+        ready, errors, request = (Path(folder) / name for name in ("ready", "stderr", "request"))
+        request.write_bytes(pickle.dumps((subject.ref, plan)))
+        with errors.open("wb") as sink:
+            process = subprocess.Popen(  # noqa: S603 (our own code)
+                python_command("wfbench.testing.harness.collecting_child", folder),
+                stderr=sink,
+                start_new_session=True,
+            )
+            try:
+                begun = lambda: ready.exists() or exit_code(process) is not None  # noqa: E731
+                expect(footprint.wait_for(begun, 40), "it did not collect anything within 40 s")
+                expect(exit_code(process) is None, f"it ended early: {errors.read_text()[-300:]}")
+                yield process, errors
+            finally:
+                end_session(process.pid)
+                process.wait()
+
+
+@COLLECTOR.add(
+    "After SIGKILL of the parent no worker lives on and the next run finds shared memory clean",
+    needs=("workers",),
+    limit=100.0,
+)
+def _parent_killed(subject: CollectorUnderTest) -> None:
+    for step_seconds in (0.0, 5.0):
+        with _collecting(subject, step_seconds) as (process, _):
+            family = footprint.tree(process.pid)
+            workers = family - {process.pid}
+            used = footprint.segments(family)
+            process.kill()
+            exit_code(process, wait=True)
+            gone = footprint.wait_for(lambda: not footprint.living(workers), _GONE_WITHIN)  # noqa: B023 (called at once)
+            was = f"workers that were {'in a step' if step_seconds else 'idle'}"
+            when = f"{_GONE_WITHIN:g} s after their parent was killed"
+            expect(gone, f"{was} live on {when}: {sorted(footprint.living(workers))}")
+        subject.collect(subject.plan())
+        stay = sorted(path for path in used if Path(path).exists())
+        expect(not stay, f"shared memory outlives its dead owner and the next run: {stay}")
+
+
+@COLLECTOR.add("Ctrl-C ends everything without noise from workers", needs=("workers",))
+def _interrupted(subject: CollectorUnderTest) -> None:
+    with _collecting(subject, 0.001) as (process, errors):
+        workers = footprint.tree(process.pid) - {process.pid}
+        started = time.monotonic()
+        os.killpg(process.pid, signal.SIGINT)
+        ended = footprint.wait_for(lambda: exit_code(process) is not None, 15)
+        expect(ended, "the program is still there 15 s after Ctrl-C")
+        gone = footprint.wait_for(lambda: not footprint.living(workers), _GONE_WITHIN)
+        expect(gone, f"workers are still there {time.monotonic() - started:.0f} s after Ctrl-C")
+        noise = errors.read_text(errors="replace")
+        quiet = "Traceback" not in noise
+        expect(quiet, f"a worker printed a traceback: ...{noise[-300:].strip()!r}")
