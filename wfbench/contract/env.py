@@ -44,6 +44,8 @@ class WorkflowModel:
     """For each action the host it fixes, or -1 if it is not a fix action."""
     footholds: tuple[int, ...] = ()
     """Hosts on which the intruder has a session that nothing can end."""
+    idle: int | None = None
+    """An action that changes nothing, played while blue is held; None: there is none."""
 
     @property
     def fix_unit(self) -> tuple[int, ...]:

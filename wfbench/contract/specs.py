@@ -95,6 +95,10 @@ class EnvSpec(FactorySpec):
     """Published results to compare with, all for the same red agents and numbers of steps."""
 
 
+_SHAPED_ENV = "wfbench.orders.shaped_envs:ShapedEnv"
+_SHAPED_BATCH = "wfbench.orders.shaped_envs:ShapedBatch"
+
+
 @dataclass(frozen=True)
 class EnvRef:
     """An environment by import path and options, so that it can be built in any process."""
@@ -103,19 +107,23 @@ class EnvRef:
     factory: str
     batched: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    form: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `wfbench.orders.forms.FormOptions`: orders to draw and show, steps to hold."""
 
     def make(self, index: int = 0) -> Any:
         """Build one `gymnasium.Env`; an option `env_index`, if declared, is set to `index`."""
         options = dict(self.options)
         if "env_index" in options:
             options["env_index"] = index
-        return load_object(self.factory)(**options)
+        env = load_object(self.factory)(**options)
+        return load_object(_SHAPED_ENV)(env, **self.form) if self.form else env
 
     def make_batch(self, num_envs: int) -> Any:
         """Build the batched form of `num_envs` environments, a `BatchEnv`."""
         if self.batched is None:
             raise PluginError(f"environment {self.name!r} has no batched form")
-        return load_object(self.batched)(num_envs, **self.options)
+        batch = load_object(self.batched)(num_envs, **self.options)
+        return load_object(_SHAPED_BATCH)(batch, **self.form) if self.form else batch
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, get_type_hints
 
-from wfbench.contract import FactorySpec, UsageError
+from wfbench.contract import EnvSpec, FactorySpec, UsageError
 from wfbench.host import values
+from wfbench.orders.forms import FormOptions
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,24 @@ class Option:
 
 def declared_options(spec: FactorySpec) -> tuple[Option, ...]:
     """Return the options of a plugin; raise ValueError if they are declared wrongly."""
-    if spec.options is None:
-        if spec.positional is not None:
-            raise ValueError(f"positional is {spec.positional!r}, but there are no options")
-        return ()
-    if not (isinstance(spec.options, type) and is_dataclass(spec.options)):
-        raise ValueError(f"options must be a dataclass, not {spec.options!r}")
-    hints = get_type_hints(spec.options)
-    found = tuple(_option(field, hints[field.name]) for field in fields(spec.options) if field.init)
+    found = () if spec.options is None else _declared(spec.options)
     names = [option.name for option in found]
     if spec.positional is not None and spec.positional not in names:
         raise ValueError(f"positional is {spec.positional!r}, which is not an option")
     return found
+
+
+def form_options(spec: FactorySpec) -> tuple[Option, ...]:
+    """Return the options that the plugin has because it has a workflow model."""
+    shaped = isinstance(spec, EnvSpec) and "workflow" in spec.capabilities
+    return _declared(FormOptions) if shaped else ()
+
+
+def all_options(spec: FactorySpec) -> tuple[Option, ...]:
+    """Return every option that a user may give: the plugin's own and those of its forms."""
+    own = declared_options(spec)
+    names = {option.name for option in own}
+    return (*own, *(option for option in form_options(spec) if option.name not in names))
 
 
 def resolve_options(spec: FactorySpec, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,7 +54,7 @@ def resolve_options(spec: FactorySpec, given: Mapping[str, Any]) -> dict[str, An
     Text is parsed; other values (from a file) must have the declared type. Raise UsageError for an
     option that the plugin does not declare, or a value that its `__post_init__` refuses.
     """
-    known = {option.name: option for option in declared_options(spec)}
+    known = {option.name: option for option in all_options(spec)}
     typed = {}
     for name, value in given.items():
         if name not in known:
@@ -57,13 +64,23 @@ def resolve_options(spec: FactorySpec, given: Mapping[str, Any]) -> dict[str, An
             typed[name] = parse(known[name].hint, value)
         except ValueError as error:
             raise UsageError(f"option {spec.name}.{name}: {error}; {_listed(known)}") from error
-    if spec.options is None:
-        return {}
-    try:
-        filled = spec.options(**typed)
-    except ValueError as error:
-        raise UsageError(f"options of {spec.kind} {spec.name!r}: {error}") from error
-    return {name: getattr(filled, name) for name in known}
+    filled: dict[str, Any] = {}
+    for kind in (FormOptions, spec.options):
+        if kind is not None:
+            names = {field.name for field in fields(kind)} & known.keys()
+            try:
+                made = kind(**{name: typed[name] for name in names & typed.keys()})
+            except ValueError as error:
+                raise UsageError(f"options of {spec.kind} {spec.name!r}: {error}") from error
+            filled |= {name: getattr(made, name) for name in names}
+    return {name: filled[name] for name in known}
+
+
+def _declared(options: type[Any]) -> tuple[Option, ...]:
+    if not (isinstance(options, type) and is_dataclass(options)):
+        raise ValueError(f"options must be a dataclass, not {options!r}")
+    hints = get_type_hints(options)
+    return tuple(_option(field, hints[field.name]) for field in fields(options) if field.init)
 
 
 def _option(field: Field[Any], hint: Any) -> Option:

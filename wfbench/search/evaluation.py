@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.contract import Order, Policy, Rollout, UsageError
-from wfbench.host.options import declared_options
+from wfbench.host.options import all_options
 from wfbench.orders import order_code
 from wfbench.orders.compliance import chance_level
 from wfbench.settings.selection import Choice
@@ -58,7 +58,7 @@ def grid(
     subject: Subject, reds: Sequence[str], horizons: Sequence[int]
 ) -> list[tuple[str | None, int | None]]:
     """Return the cells that the environment's options allow."""
-    names = {option.name for option in declared_options(subject.env.spec)}
+    names = {option.name for option in all_options(subject.env.spec)}
     cells_red: Sequence[str | None] = reds if _RED in names else (None,)
     has_horizon = horizon_option(subject.env) is not None
     cells_horizon: Sequence[int | None] = horizons if has_horizon else (None,)

@@ -23,7 +23,8 @@ from wfbench.contract import (
 )
 from wfbench.host import values
 from wfbench.host.manager import Offer, PluginHost
-from wfbench.host.options import declared_options, resolve_options
+from wfbench.host.options import all_options, declared_options, form_options, resolve_options
+from wfbench.orders.forms import FormOptions, shaped_ref
 
 Selector = str | type
 """`NAME[:PART...]`, or a class of this process."""
@@ -45,7 +46,7 @@ class Choice:
         """The selector that gives this choice: the name and what differs from the defaults."""
         changed = [
             (option.name, values.to_text(self.options[option.name]))
-            for option in declared_options(self.spec)
+            for option in all_options(self.spec)
             if self.options[option.name] != option.default
         ]
         return format_selector(self.spec.name, changed)
@@ -130,7 +131,10 @@ def env_ref(choice: Choice) -> EnvRef:
     spec = choice.spec
     if not isinstance(spec, EnvSpec):
         raise TypeError(f"{spec.name} is a {spec.kind}, not an env")
-    return EnvRef(spec.name, spec.factory, spec.batched, dict(choice.options))
+    own = dict(choice.options)
+    declared = {option.name for option in declared_options(spec)}
+    form = {o.name: own.pop(o.name) for o in form_options(spec) if o.name not in declared}
+    return shaped_ref(EnvRef(spec.name, spec.factory, spec.batched, own), FormOptions(**form))
 
 
 def mismatch(collector: Choice, env: Choice) -> str | None:
@@ -176,6 +180,6 @@ def _choice(
         if option in given:
             raise UsageError(f"option {name}.{option} is given twice; give it once")
         given[option] = value
-    declared = {option.name for option in declared_options(spec)}
+    declared = {option.name for option in all_options(spec)}
     common = {key: value for key, value in shared.items() if key in declared}
     return Choice(offer, spec, resolve_options(spec, common | given))

@@ -15,7 +15,7 @@ from typing import Any
 from wfbench.contract import TrainerSpec, UsageError
 from wfbench.host import values
 from wfbench.host.manager import PluginHost
-from wfbench.host.options import declared_options
+from wfbench.host.options import all_options
 from wfbench.settings.config import PRESETS, SETTINGS, RunConfig
 from wfbench.settings.selection import Choice, format_selector, mismatch, parse_selector, select
 
@@ -139,7 +139,7 @@ def _refuse_unread(name: str, source: str, chosen: Mapping[str, tuple[Choice, ..
     setting = SETTINGS[name]
     specs = [choice.spec for choice in chosen.get(setting.role or "trainer", ())]
     names = ", ".join(spec.name for spec in specs)
-    if setting.role and not any(name == o.name for spec in specs for o in declared_options(spec)):
+    if setting.role and not any(name == o.name for spec in specs for o in all_options(spec)):
         raise UsageError(
             f"{setting.key} is set ({source}), but {setting.role} {names} does not read it; "
             "leave it out"

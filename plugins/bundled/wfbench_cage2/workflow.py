@@ -27,6 +27,7 @@ def _workflow(actions: tuple[int, ...]) -> WorkflowModel:
         host_unit=tuple(int(host.unit) for host in tables.HOSTS),
         fix_host=tuple(_fix_host(action) for action in actions),
         footholds=(tables.FOOTHOLD,),
+        idle=actions.index(tables.SLEEP) if tables.SLEEP in actions else 0,
     )
 
 

@@ -30,6 +30,7 @@ def workflow_model(num_actions: int) -> WorkflowModel:
         hosts=tuple(f"host-{index}" for index in range(hosts)),
         host_unit=tuple(index % len(UNITS) for index in range(hosts)),
         fix_host=tuple(a - 1 if 1 <= a <= hosts else -1 for a in range(num_actions)),
+        idle=0,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from wfbench.benchmarks.measure.model import POLICIES, Case
 from wfbench.contract import FactorySpec, UsageError
 from wfbench.host.manager import PluginHost
-from wfbench.host.options import declared_options
+from wfbench.host.options import all_options
 from wfbench.settings.selection import ALL, Choice, env_ref, mismatch, parse_selector, select
 
 REFERENCE = "sequential"
@@ -51,7 +51,7 @@ def rebuild_case(host: PluginHost, stored: Case) -> Case:
     collector = _rebuilt(host, "collector", name, stored.options)
     if collector.label != stored.label:
         raise UsageError(f"{stored.label} is {collector.label} now: a default has changed")
-    env = _rebuilt(host, "env", stored.env.name, stored.env.options)
+    env = _rebuilt(host, "env", stored.env.name, {**stored.env.options, **stored.env.form})
     return _case(collector, env, stored.n_envs, stored.policy)
 
 
@@ -86,4 +86,4 @@ def _rebuilt(host: PluginHost, kind: str, name: str, options: Mapping[str, Any])
 def _options(spec: object) -> set[str]:
     if not isinstance(spec, FactorySpec):
         return set()
-    return {option.name for option in declared_options(spec)}
+    return {option.name for option in all_options(spec)}

@@ -10,7 +10,7 @@ from typing import Any
 from wfbench.contract import FactorySpec
 from wfbench.host import values
 from wfbench.host.manager import Offer, PluginRow
-from wfbench.host.options import declared_options
+from wfbench.host.options import all_options
 from wfbench.report.document import Check, Column, Exhibit, Fact, Outcome, Section
 from wfbench.report.written import many
 from wfbench.testing.fault_watch import FAULTS, LIMIT, STEP_DEADLINE, FaultSeen
@@ -66,7 +66,7 @@ def offer_section(offer: Offer) -> Section:
     told = ((name, str(value)) for name, value in facts.items())
     exhibits = [Exhibit("", "", table(("what", "value"), told))]
     rows = []
-    for option in declared_options(spec) if isinstance(spec, FactorySpec) else ():
+    for option in all_options(spec) if isinstance(spec, FactorySpec) else ():
         bare = " (may be given bare)" if option.name == getattr(spec, "positional", None) else ""
         default = values.to_text(option.default)
         rows.append((option.name, option.type_name, default, option.help + bare))
@@ -99,7 +99,7 @@ def offer_data(offer: Offer) -> dict[str, object]:
         shown["positional"] = spec.positional
         shown["options"] = [
             {"name": o.name, "type": o.type_name, "default": o.default, "help": o.help}
-            for o in declared_options(spec)
+            for o in all_options(spec)
         ]
     return shown
 

@@ -1,0 +1,131 @@
+"""Forms that any environment with a workflow model can take.
+
+A conditioned environment draws an order for every episode and shows its code in the observation. A
+held one keeps blue inactive for the first steps of an episode. Both draws depend on env seed and
+episode only, so that every collector delivers the same transitions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.contract import EnvRef, Order, UsageError, WorkflowModel
+from wfbench.contract.plan import uniform_draws
+from wfbench.orders import all_orders, order_index, parse_order
+from wfbench.orders.codes import KINDS, PAIRS, OrderCode
+
+ALL = "all"
+_ORDER_STREAM = np.uint64(0x6F72646572000001)
+_HOLD_STREAM = np.uint64(0x686F6C6400000001)
+_SHARE_STREAM = np.uint64(0x686F6C6400000002)
+
+
+@dataclass(frozen=True)
+class FormOptions:
+    """Options of every environment that has a workflow model."""
+
+    orders: str = field(
+        default="",
+        metadata={"help": "draw an order per episode and show it: all, or names joined by ;"},
+    )
+    order_code: str = field(
+        default=PAIRS, metadata={"help": "how the order is shown: pairs or positions"}
+    )
+    hold: str = field(
+        default="", metadata={"help": "steps that blue is held at the start: K, or LOW-HIGH"}
+    )
+    hold_share: float = field(default=1.0, metadata={"help": "share of episodes that are held"})
+
+    def __post_init__(self) -> None:
+        if self.order_code not in KINDS:
+            raise ValueError(f"order_code is {self.order_code!r}; it must be {' or '.join(KINDS)}")
+        if not 0 <= self.hold_share <= 1:
+            raise ValueError(f"hold_share is {self.hold_share}; it must be between 0 and 1")
+        held_steps(self.hold)
+
+    @property
+    def plain(self) -> bool:
+        """Tell whether the environment stays as it is."""
+        return not self.orders and not self.hold
+
+
+def held_steps(text: str) -> tuple[int, int]:
+    """Return the fewest and the most steps that blue is held; raise ValueError if unreadable."""
+    low, dash, high = text.partition("-")
+    parts = (low, high if dash else low) if text else ("0", "0")
+    if not all(part.isascii() and part.isdigit() for part in parts):
+        raise ValueError(f"hold is {text!r}; it must be a number of steps, or LOW-HIGH")
+    first, last = int(parts[0]), int(parts[1])
+    if last < first:
+        raise ValueError(f"hold is {text!r}; its end lies before its start")
+    return first, last
+
+
+def shaped_ref(ref: EnvRef, options: FormOptions) -> EnvRef:
+    """Refer to an environment in the form that the options ask for."""
+    return replace(ref, form={} if options.plain else asdict(options))
+
+
+def conditioned(ref: EnvRef, orders: str = ALL) -> EnvRef:
+    """Refer to an environment that shows an order, unless it already does."""
+    form = FormOptions(**ref.form)
+    return shaped_ref(ref, replace(form, orders=form.orders or orders))
+
+
+def shown_code(ref: EnvRef, model: WorkflowModel) -> OrderCode | None:
+    """Return the code that the observations of an environment end with, if they show orders."""
+    form = FormOptions(**ref.form)
+    return OrderCode(form.order_code, len(model.units)) if form.orders else None
+
+
+def drawn_orders(text: str, units: tuple[str, ...]) -> tuple[Order, ...]:
+    """Return the orders that `orders` names: all, or some, each once."""
+    if text == ALL:
+        return all_orders(len(units))
+    found = tuple(parse_order(part, units) for part in text.split(";"))
+    if len(set(found)) < len(found):
+        raise UsageError(f"orders is {text!r}; it names an order twice")
+    return found
+
+
+class EpisodeDraws:
+    """What each episode is drawn to be, by env seed and number of the episode."""
+
+    def __init__(self, model: WorkflowModel, options: FormOptions) -> None:
+        self.code = OrderCode(options.order_code, len(model.units)) if options.orders else None
+        orders = drawn_orders(options.orders, model.units) if options.orders else ()
+        self._indices = np.array([order_index(order) for order in orders], dtype=np.int64)
+        self._low, self._high = held_steps(options.hold)
+        self._share = options.hold_share
+        if self._high and model.idle is None:
+            raise UsageError(
+                "hold needs an environment whose workflow model names an idle action "
+                "(WorkflowModel.idle)"
+            )
+
+    def bits(self, seeds: NDArray[np.uint64], episodes: NDArray[np.uint64]) -> NDArray[np.uint8]:
+        """Return the code of the order of each of these episodes, one per row."""
+        if self.code is None:
+            return np.zeros((len(seeds), 0), dtype=np.uint8)
+        drawn = uniform_draws(seeds ^ _ORDER_STREAM, episodes) * len(self._indices)
+        return self.code.table[self._indices[drawn.astype(np.int64)]]
+
+    def held(self, seeds: NDArray[np.uint64], episodes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return for how many steps blue is held in each of these episodes."""
+        if not self._high:
+            return np.zeros(len(seeds), dtype=np.int64)
+        drawn = uniform_draws(seeds ^ _HOLD_STREAM, episodes) * (self._high - self._low + 1)
+        chosen = uniform_draws(seeds ^ _SHARE_STREAM, episodes) < self._share
+        steps: NDArray[np.int64] = np.where(chosen, self._low + drawn.astype(np.int64), 0)
+        return steps
+
+
+def append_bits(obs: NDArray[Any], bits: NDArray[np.uint8], out: NDArray[Any]) -> None:
+    """Write flattened observations followed by the bits."""
+    size = out.shape[1] - bits.shape[1]
+    out[:, :size] = obs.reshape(len(obs), size)
+    out[:, size:] = bits
