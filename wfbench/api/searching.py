@@ -55,17 +55,25 @@ class ConfigResult(Result):
 class RunSettings(TypedDict, total=False):
     """The settings of a search; `wfbench run --help` says what each means and its default."""
 
+    training: str
     env: str
     collector: str | Sequence[str]
     trainer: str | Sequence[str]
     searcher: str
     n_envs: int
+    joint_episodes: int
+    specialise: int
+    eval_episodes: int
+    stress: int
+    free: int
     workflows: int
     max_episodes: int
     min_episodes: int
     update_every: int
     threshold: float
     lambda_: float
+    lambda_end: float
+    lambda_special: float
     beta: float
     gamma: float
     epochs: int

@@ -38,7 +38,8 @@ class OrderCode:
 
     def encode(self, order: Order) -> NDArray[np.uint8]:
         """Return the bits of an order."""
-        return self.table[order_index(order)]
+        bits: NDArray[np.uint8] = self.table[order_index(order)]
+        return bits
 
     def decode(self, bits: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index among `all_orders` of each row of bits, [..., size]."""

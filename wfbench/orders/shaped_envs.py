@@ -28,7 +28,7 @@ class ShapedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.observation_space = gymnasium.spaces.Box(
             np.append(space.low.reshape(-1), np.zeros(extra)).astype(space.dtype),
             np.append(space.high.reshape(-1), np.ones(extra)).astype(space.dtype),
-            dtype=space.dtype.type,  # type: ignore[union-attr]
+            dtype=space.dtype.type,
         )
         self._seed: int | None = None
 
@@ -59,7 +59,8 @@ class ShapedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         row = np.asarray(obs)
         out = np.empty((1, row.size + self._bits.shape[1]), dtype=row.dtype)
         append_bits(row[None], self._bits, out)
-        return out[0]
+        shown: NDArray[Any] = out[0]
+        return shown
 
 
 class ShapedBatch:

@@ -39,15 +39,13 @@ class WorkflowBudget:
 
 
 def workflow_budget(
-    config: RunConfig, cadence: Cadence, episode_steps: int, share: float, left: int | None
+    config: RunConfig, cadence: Cadence, episode_steps: int, episodes: int, left: int | None
 ) -> WorkflowBudget:
-    """Return the budget of the next order.
+    """Return the budget of a training of so many episodes per environment.
 
-    `share` is the part of the full budget that the searcher grants, in whole episodes. `left` is
-    what the budget of the whole run still has for training, None without one.
+    `left` is what the budget of the whole run still has for training, None without one.
     """
     n_envs = cadence.n_envs or config.n_envs
-    episodes = max(1, min(config.max_episodes, round(share * config.max_episodes)))
     per_episode = config.n_envs * episode_steps
     max_steps, limit = episodes * per_episode, "episodes"
     if left is not None and left < max_steps:

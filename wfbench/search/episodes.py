@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.orders.compliance import Episodes
+from wfbench.orders.compliance import MIN_CHOICES, Episodes
 
-FIELDS = ("env_return", "compliance", "secondary", "fixes", "counted", "wasted")
-"""Of `Episodes`; `Summary` has the means in this sequence."""
+FIELDS = ("env_return", "compliance", "secondary", "fixes", "counted", "wasted", "right")
+"""Of `Episodes`."""
 JUDGED = ("compliance", "secondary_compliance", "fixes", "counted", "wasted")
 
 
@@ -23,6 +23,7 @@ class Summary:
     env_return: float
     return_sd: float
     compliance: float
+    """By a pooled definition the share of all choices; NaN if untested."""
     secondary_compliance: float
     fixes: float
     counted: float
@@ -37,7 +38,8 @@ class Summary:
 class EpisodeWindow:
     """Remembers the last `length` episodes of each of `n_envs` environments."""
 
-    def __init__(self, n_envs: int, length: int) -> None:
+    def __init__(self, n_envs: int, length: int, *, pooled: bool) -> None:
+        self._pooled = pooled
         self._values = np.zeros((n_envs, length, len(FIELDS)))
         self._count = np.zeros(n_envs, dtype=np.int64)
 
@@ -68,16 +70,28 @@ class EpisodeWindow:
         known = back < np.minimum(self._count, depth)[:, None]
         places = (self._count[:, None] - 1 - back) % depth
         chosen = np.take_along_axis(self._values, places[:, :, None], axis=1)[known]
-        return summarise(chosen)
+        return summarise(chosen, pooled=self._pooled)
 
 
-def summarise(values: NDArray[np.float64]) -> Summary:
-    """Return the means of rows of `FIELDS`; NaN if there are none."""
+def summarise(values: NDArray[np.float64], *, pooled: bool) -> Summary:
+    """Summarise rows of `FIELDS`; everything is NaN if there are none."""
     if not len(values):
         return Summary(0, *[float("nan")] * 7)
-    env_return, *others = values.mean(axis=0).tolist()
+    means = dict(zip(FIELDS, values.mean(axis=0).tolist(), strict=True))
     sd = float(values[:, 0].std(ddof=1)) if len(values) > 1 else float("nan")
-    return Summary(len(values), env_return, sd, *others)
+    if pooled:
+        enough = means["counted"] * len(values) >= MIN_CHOICES
+        means["compliance"] = means["right"] / means["counted"] if enough else float("nan")
+    return Summary(
+        episodes=len(values),
+        env_return=means["env_return"],
+        return_sd=sd,
+        compliance=means["compliance"],
+        secondary_compliance=means["secondary"],
+        fixes=means["fixes"],
+        counted=means["counted"],
+        wasted=means["wasted"],
+    )
 
 
 def rows_of(episodes: Episodes) -> NDArray[np.float64]:

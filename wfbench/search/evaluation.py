@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from wfbench.contract import Order, Policy, Rollout, UsageError
 from wfbench.host.options import all_options
 from wfbench.orders import order_code
-from wfbench.orders.compliance import chance_level
+from wfbench.orders.compliance import chance_level, find_definition
 from wfbench.settings.selection import Choice
 
 from .episodes import FIELDS, summarise
@@ -80,7 +80,7 @@ def _cell(
     subject = subject.playing(**changed)
     rollouts: list[Rollout] = []
     rows = _play(subject, setup, [order], rollouts.append).rows[0]
-    means = summarise(rows)
+    means = summarise(rows, pooled=find_definition(setup.definition).pooled)
     return EvaluationCell(
         red=red,
         horizon=_steps(subject),

@@ -10,9 +10,16 @@ from typing import Any, TypeVar
 
 from wfbench.contract import Order, SearcherSetup, WfbenchError
 from wfbench.host.manager import PluginHost
-from wfbench.orders import format_order
 from wfbench.store.config import StoredConfig, read_config, search_paths
-from wfbench.store.events import LogEntry, RunEvent, RunFinished, WorkflowFinished, best_of, better
+from wfbench.store.events import (
+    LogEntry,
+    RunEvent,
+    RunFinished,
+    WorkflowFinished,
+    best_of,
+    better,
+    written_order,
+)
 from wfbench.store.files import read_json
 from wfbench.store.policy_file import read_checkpoint
 from wfbench.store.run import RunStore, checkpoint_path, read_log
@@ -111,7 +118,7 @@ class RecordedSearch:
 
     def written(self, order: Order) -> str:
         """Return an order as people write it."""
-        return format_order(order, self.units)
+        return written_order(order, self.units)
 
 
 def recorded(store: RunStore) -> RecordedSearch:

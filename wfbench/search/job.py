@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from wfbench.collecting.seeding import Purpose, purpose_seed
 from wfbench.contract import (
     Cadence,
     EnvRef,
@@ -19,12 +20,19 @@ from wfbench.contract import (
     WfbenchError,
     WorkflowModel,
 )
-from wfbench.orders import format_order
+from wfbench.orders.codes import OrderCode
 from wfbench.orders.compliance import SECONDARY, Shaper, find_definition
+from wfbench.orders.forms import ALL, conditioned, drawn_orders
 from wfbench.settings.config import RunConfig
 from wfbench.settings.selection import Choice, env_ref
+from wfbench.store.events import written_order
+from wfbench.store.sweeps import NORMAL, STRESS
+
+from .sweep import SweepPlan
 
 _SOURCES = ("last-episodes", "evaluate")
+_STRESS_SHARE = 4
+"""One stress episode for so many normal ones: each has several times as many choices."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +113,55 @@ class SearchJob:
         """Return the steps of an episode; if the environment does not say, those per update."""
         return horizon(self.env) or self.config.update_every
 
-    def shaper(self, order: Order) -> Shaper:
-        """Return a shaper that judges rollouts by an order."""
+    @property
+    def workflows(self) -> int:
+        """Return how many trainings the run has."""
+        config = self.config
+        if config.joint:
+            return config.training_seeds + config.free + config.specialise
+        return config.workflows
+
+    @cached_property
+    def drawn_orders(self) -> tuple[Order, ...]:
+        """Return the orders that a joint training draws from."""
+        form = conditioned(self.ref).form
+        return drawn_orders(form["orders"], self.model.units)
+
+    def sweep_plans(self, number: int) -> dict[str, SweepPlan]:
+        """Return how the policy of the `number`-th joint training is evaluated.
+
+        Each has its own env seeds. Policies of other stages share those of the first.
+        """
+        config = self.config
+        plan = SweepPlan(
+            self.ref,
+            self.model,
+            self.definition,
+            config.eval_episodes,
+            self.episode_steps,
+            purpose_seed(config.seed, Purpose.EVALUATION, number),
+        )
+        if self.ref.batched is None:
+            plan = replace(plan, collector=self.collector.build)
+        if not config.stress or self.model.idle is None:
+            return {NORMAL: plan}
+        held = replace(plan, hold=config.stress, episodes=-(-config.eval_episodes // _STRESS_SHARE))
+        return {NORMAL: plan, STRESS: held}
+
+    @property
+    def trained_options(self) -> dict[str, Any]:
+        """Return the options of the environment that policies are trained on."""
+        options = dict(self.env.options)
+        return options | {"orders": options["orders"] or ALL} if self.config.joint else options
+
+    def training_ref(self, order: Order) -> EnvRef:
+        """Return the environment to train on; in a joint run it shows orders, or the one given."""
+        if not self.config.joint:
+            return self.ref
+        return conditioned(self.ref, self.written(order) if order else ALL)
+
+    def shaper(self, order: Order | OrderCode) -> Shaper:
+        """Return a shaper that judges rollouts by an order, or by the one each row shows."""
         return Shaper(
             self.model,
             order,
@@ -118,7 +173,7 @@ class SearchJob:
 
     def written(self, order: Order) -> str:
         """Return an order as people write it."""
-        return format_order(order, self.model.units)
+        return written_order(order, self.model.units)
 
 
 def horizon(env: Choice) -> int | None:

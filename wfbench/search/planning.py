@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from wfbench.contract import UsageError
 from wfbench.host import values
 from wfbench.host.manager import PluginHost
-from wfbench.settings.config import SETTINGS, RunConfig
+from wfbench.settings.config import PER_ORDER, SETTINGS, RunConfig
 from wfbench.settings.selection import Choice, parse_selector, select
 from wfbench.settings.sources import ResolvedConfig
 from wfbench.store.config import StoredConfig, StoredPlugin, read_config, search_paths
@@ -30,14 +31,18 @@ def plan_jobs(config: RunConfig, chosen: Mapping[str, Sequence[Choice]]) -> list
             f"batch is {config.batch}, but searcher {name!r} asks for one order at a time"
         )
     batch = config.batch if batches else 1
-    each = replace(config, seeds=1, batch=batch, executor=chosen["executor"][0].label)
-    seeds = range(config.seed, config.seed + config.seeds)
+    each = replace(config, batch=batch, executor=chosen["executor"][0].label)
+    seeds = range(config.seed, config.seed + (1 if config.joint else config.training_seeds))
+    if not config.joint:
+        each = replace(each, seeds=1)
     jobs = [
         SearchJob(replace(each, seed=seed), env, collector, trainer, searcher)
         for collector, trainer, seed in product(chosen["collector"], chosen["trainer"], seeds)
     ]
     # Misspelt settings are reported before anything is written.
     _ = jobs[0].score, jobs[0].definition
+    if config.joint:
+        _ = jobs[0].drawn_orders
     return jobs
 
 
@@ -76,7 +81,8 @@ def restored_choice(host: PluginHost, kind: str, plugin: StoredPlugin) -> Choice
 
 def restored_settings(stored: StoredConfig) -> RunConfig:
     """Return the settings of a stored run; those that a later version added have their default."""
-    given = {}
+    # 0.1.0 knew one kind of training.
+    given: dict[str, Any] = {"training": PER_ORDER}
     for name, setting in SETTINGS.items():
         try:
             if setting.key in stored.settings:

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wfbench.collecting.seeding import Purpose, purpose_seed
-from wfbench.contract import CollectError, Searcher, SearcherSetup
+from wfbench.contract import CollectError, Order, Searcher, SearcherSetup
 from wfbench.orders import kendall
 from wfbench.orders.compliance import constant_warning
 from wfbench.store.events import (
+    SPECIAL,
     RunFinished,
     RunResumed,
     RunStarted,
@@ -33,7 +34,7 @@ from .history import RecordedSearch, recorded
 from .job import SearchJob, calling_searcher
 from .planning import KINDS
 from .recording import Observer, Recorder
-from .task_making import TaskMaker
+from .task_making import TaskMaker, tell
 from .tasks import Failure, Trained, TrainingTask, Update
 
 
@@ -181,12 +182,18 @@ class Search:
                 batch_first=task.batch[0],
                 batch_size=task.batch[1],
                 inherited_from=task.inherited_from,
-                distance=None if inherited is None else kendall(task.order, inherited.order),
+                distance=self._distance(task.order, inherited),
                 budget_steps=task.budget.max_steps,
                 n_envs=task.budget.n_envs,
                 steps_per_update=task.budget.steps,
+                stage=task.stage,
             )
         )
+
+    def _distance(self, order: Order, parent: WorkflowFinished | None) -> float | None:
+        if parent is None or not order or not parent.order:
+            return None
+        return kendall(order, parent.order)
 
     def _record_result(self, trained: Trained) -> None:
         job, clock = self.job, self._recorder.clock
@@ -197,17 +204,23 @@ class Search:
         )
         self._recorder.env_steps_spent += result.evaluation_steps
         self._pace = trained.pace
-        with clock.phase("search"), calling_searcher(job):
-            self.searcher.tell(result.order, result.outcome())
-            state = dict(self.searcher.state())
+        with clock.phase("search"):
+            tell(job, self.searcher, result)
+            with calling_searcher(job):
+                state = dict(self.searcher.state())
         self.finished.append(result)
+        if trained.sweeps:
+            with clock.phase("store"):
+                self.store.save_sweeps(result.workflow, trained.sweeps)
         policy = StoredPolicy(trained.policy, self._label(trained))
         with clock.phase("store"):
             self.store.save_checkpoint(Checkpoint(result.workflow, trained.state, policy, state))
         self._recorder.record(result, trained.lap, trained.seconds)
-        if result.best:
-            with clock.phase("store"):
+        with clock.phase("store"):
+            if result.best:
                 self.store.save_best(policy)
+            if result.stage == SPECIAL:
+                self.store.save_policy(job.written(result.order), policy)
 
     def _label(self, trained: Trained) -> PolicyLabel:
         job, result = self.job, trained.result
@@ -215,7 +228,7 @@ class Search:
             order=result.order,
             units=job.model.units,
             env=job.env.spec.name,
-            env_options=dict(job.env.options),
+            env_options=job.trained_options,
             obs_shape=trained.info.obs_shape,
             num_actions=trained.info.num_actions,
             definition=job.definition,
@@ -224,11 +237,12 @@ class Search:
             workflow=result.workflow,
             score=result.score if math.isfinite(result.score) else None,
             compliance=result.compliance if math.isfinite(result.compliance) else None,
+            stage=result.stage,
         )
 
     def _spent(self) -> str | None:
         """Return why no further workflow is begun; None while there is budget for one."""
-        if len(self.finished) >= self.job.config.workflows:
+        if len(self.finished) >= self.job.workflows:
             return "workflows"
         if not self._maker.affordable(self._budget.steps_left(self._recorder.env_steps_spent)):
             return "total-episodes"
@@ -257,7 +271,7 @@ class Search:
             **{kind: getattr(job, kind).label for kind in KINDS},
             **job.definitions,
             units=job.model.units,
-            workflows=job.config.workflows,
+            workflows=job.workflows,
             episode_steps=job.episode_steps,
             batch=job.batch,
         )

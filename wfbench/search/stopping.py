@@ -9,7 +9,7 @@ import numpy as np
 
 from wfbench.contract import Policy, Rollout, UpdateStats
 from wfbench.settings.config import RunConfig
-from wfbench.store.events import BUDGET, COMPLIANT, HOPELESS, NOT_FINITE
+from wfbench.store.events import BUDGET, COLLAPSED, COMPLIANT, HOPELESS, NOT_FINITE
 
 from .budget import WorkflowBudget
 from .episodes import Summary
@@ -52,12 +52,12 @@ class StopRule:
         if enough and judged.compliance >= config.threshold:
             if self.reached_at is None:
                 self.reached_at = used
-            if config.stop == COMPLIANT and used >= budget.min_steps:
+            if not config.joint and config.stop == COMPLIANT and used >= budget.min_steps:
                 return Ending(COMPLIANT, "threshold")
         first = rollout.actions.flat[0]
         self._same = self._same + 1 if (rollout.actions == first).all() else 0
         if self._same >= _COLLAPSED and used >= budget.min_steps:
-            return Ending(HOPELESS, "collapsed")
+            return Ending(HOPELESS, COLLAPSED)
         if self._stalled(judged, used):
             return Ending(HOPELESS, "no-progress")
         if budget.next_steps(used) < 1:
@@ -72,7 +72,7 @@ class StopRule:
         return None if numbers and weights else Ending(HOPELESS, NOT_FINITE)
 
     def _stalled(self, judged: Summary, used: int) -> bool:
-        patience = self._config.patience
+        patience = 0 if self._config.joint else self._config.patience
         if not patience or math.isnan(judged.compliance):
             return False
         if judged.compliance >= self._best + _PROGRESS:

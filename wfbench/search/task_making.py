@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+
+import numpy as np
 
 from wfbench.collecting.seeding import Purpose, purpose_seed
 from wfbench.contract import Order, PluginError, Searcher, UsageError
 from wfbench.orders import check_order, kendall
-from wfbench.store.events import WorkflowFinished, WorkflowResult, WorkflowStarted, best_of
+from wfbench.store.events import (
+    COLLAPSED,
+    FREE,
+    JOINT,
+    ORDER,
+    SPECIAL,
+    WorkflowFinished,
+    WorkflowResult,
+    WorkflowStarted,
+    best_of,
+)
 from wfbench.store.run import RunStore
+from wfbench.store.sweeps import NORMAL
 
 from .budget import RunBudget, WorkflowBudget, workflow_budget
 from .job import SearchJob, calling_searcher
@@ -32,13 +46,12 @@ class TaskMaker:
         self._store = store
         self._searcher = searcher
         self._clock = clock
-        score, config = job.score, job.config
-        self._to_score = (
-            steps_to_play(score.count, config.n_envs, job.episode_steps) if score.evaluates else 0
-        )
+        self._prior_given = False
+        self._all_orders = len(job.drawn_orders) if job.config.joint else 1
+        self._to_score = _steps_to_score(job)
 
     def affordable(self, left: int | None) -> bool:
-        """Tell whether the steps that are left suffice for one more order."""
+        """Tell whether the steps that are left suffice for one more training."""
         left = self._for_training(left)
         n_envs = self._job.cadence.n_envs or self._job.config.n_envs
         return left is None or left >= n_envs * self._job.episode_steps
@@ -47,19 +60,42 @@ class TaskMaker:
         """Return the next tasks: as many as are configured, offered and affordable."""
         job, first = self._job, len(finished)
         with self._clock.phase("search"), calling_searcher(job):
-            granted: list[tuple[Order, WorkflowBudget]] = []
-            for order in self._ask(min(job.batch, job.config.workflows - first)):
+            granted: list[tuple[str, Order, WorkflowBudget]] = []
+            for stage, order in self._wanted(finished):
                 if granted and not self.affordable(left):
                     break
                 budget = self._grant(order, left)
-                granted.append((order, budget))
+                granted.append((stage, order, budget))
                 if left is not None:
-                    left -= budget.max_steps + self._to_score
+                    left -= budget.max_steps + self._to_evaluate(order)
         batch = (first, len(granted))
         return [
-            self._task(workflow, order, budget, finished, batch)
-            for workflow, (order, budget) in enumerate(granted, start=first)
+            self._task(workflow, stage, order, budget, finished, batch)
+            for workflow, (stage, order, budget) in enumerate(granted, start=first)
         ]
+
+    def _wanted(self, finished: Sequence[WorkflowResult]) -> list[tuple[str, Order]]:
+        """Return what is trained next: the joint policies, then what the searcher asks for."""
+        job, first = self._job, len(finished)
+        config, count = job.config, min(job.batch, job.workflows - first)
+        if not config.joint:
+            return [(ORDER, order) for order in self._ask(count)]
+        shared: list[tuple[str, Order]] = [(JOINT, ())] * config.training_seeds
+        shared += [(FREE, ())] * config.free
+        if first < len(shared):
+            return shared[first : first + job.batch]
+        self._give_prior(finished)
+        return [(SPECIAL, order) for order in self._ask(count)]
+
+    def _give_prior(self, finished: Sequence[WorkflowResult]) -> None:
+        """Tell a searcher that can use it how well the joint policies do under each order."""
+        take = getattr(self._searcher, "prior", None)
+        if take is not None and not self._prior_given:
+            joint = [one.workflow for one in finished if one.stage == JOINT and one.sound]
+            sweeps = [self._store.load_sweeps(number)[NORMAL] for number in joint]
+            scores = np.mean([sweep.env_return.mean(axis=1) for sweep in sweeps], axis=0)
+            take(dict(zip(sweeps[0].orders, scores.tolist(), strict=True)))
+            self._prior_given = True
 
     def restore(self, budget: RunBudget) -> tuple[list[WorkflowFinished], list[TrainingTask]]:
         """Return the finished workflows, and the tasks of an interrupted batch left to do.
@@ -87,6 +123,8 @@ class TaskMaker:
         told = results[known - 1] if known else None
         spent = next((e.env_steps_spent for e in entries if e.event is told), 0)
         tasks = self.make(results[:known], budget.steps_left(spent))
+        if any(result.stage == SPECIAL for result in results):
+            self._give_prior(results)
         for task, result in zip(tasks, results[known:], strict=False):
             if task.order != result.order:
                 raise UsageError(
@@ -95,8 +133,7 @@ class TaskMaker:
                     f"{job.written(result.order)}; it needs the versions and plugins it was "
                     "started with"
                 )
-            with calling_searcher(job):
-                self._searcher.tell(result.order, result.outcome())
+            tell(job, self._searcher, result)
         return results, tasks[len(results) - known :]
 
     def _ask(self, count: int) -> list[Order]:
@@ -109,19 +146,22 @@ class TaskMaker:
         return [check_order(tuple(order), len(self._job.model.units)) for order in asked]
 
     def _grant(self, order: Order, left: int | None) -> WorkflowBudget:
-        job = self._job
-        share, left = budget_share(self._searcher, order), self._for_training(left)
-        return workflow_budget(job.config, job.cadence, job.episode_steps, share, left)
+        job, left = self._job, self._for_training(left, order)
+        share = budget_share(self._searcher, order) if order else 1.0
+        episodes = job.config.max_episodes if order else job.config.joint_episodes
+        episodes = max(1, min(episodes, round(share * episodes)))
+        return workflow_budget(job.config, job.cadence, job.episode_steps, episodes, left)
 
     def _task(
         self,
         workflow: int,
+        stage: str,
         order: Order,
         budget: WorkflowBudget,
         finished: Sequence[WorkflowResult],
         batch: tuple[int, int],
     ) -> TrainingTask:
-        chosen, state = parent(self._job.config.inherit, order, finished), None
+        chosen, state = self._parent(stage, order, finished), None
         if chosen is not None:
             with self._clock.phase("store"):
                 state = self._store.load_checkpoint(chosen.workflow).trainer
@@ -130,13 +170,42 @@ class TaskMaker:
             order=order,
             seed=purpose_seed(self._job.config.seed, Purpose.WORKFLOW, workflow),
             budget=budget,
+            stage=stage,
             inherited_from=None if chosen is None else chosen.workflow,
             inherit=state,
             batch=batch,
         )
 
-    def _for_training(self, left: int | None) -> int | None:
-        return None if left is None else max(0, left - self._to_score)
+    def _parent(
+        self, stage: str, order: Order, finished: Sequence[WorkflowResult]
+    ) -> WorkflowResult | None:
+        if stage == SPECIAL:
+            return next((one for one in finished if one.stage == JOINT and one.sound), None)
+        return parent(self._job.config.inherit, order, finished) if order else None
+
+    def _for_training(self, left: int | None, order: Order = ()) -> int | None:
+        return None if left is None else max(0, left - self._to_evaluate(order))
+
+    def _to_evaluate(self, order: Order) -> int:
+        """Return the environment steps that evaluating the policy of an order takes, or of all."""
+        return self._to_score if order else self._to_score * self._all_orders
+
+
+def _steps_to_score(job: SearchJob) -> int:
+    """Return the environment steps that scoring one order takes."""
+    if job.config.joint:
+        return sum(plan.env_steps for plan in job.sweep_plans(0).values())
+    score = job.score
+    if not score.evaluates:
+        return 0
+    return steps_to_play(score.count, job.config.n_envs, job.episode_steps)
+
+
+def tell(job: SearchJob, searcher: Searcher, result: WorkflowResult) -> None:
+    """Tell the searcher how an order that it asked for turned out."""
+    if result.order:
+        with calling_searcher(job):
+            searcher.tell(result.order, result.outcome())
 
 
 def budget_share(searcher: Searcher, order: Order) -> float:
@@ -150,11 +219,21 @@ def parent(how: str, order: Order, finished: Sequence[WorkflowResult]) -> Workfl
     """Return the workflow to inherit from, or None to start from scratch.
 
     `nearest` is by Kendall distance; of several equally near, the most compliant and then the
-    latest. A workflow whose training broke down is never inherited from.
+    latest. A workflow whose training broke down or collapsed is never inherited from. An order that
+    is trained again starts from where its first training started, not from its own result: else
+    the two would say nothing about how far trainings lie apart.
     """
-    sound = [result for result in finished if result.sound]
+    before = [result for result in finished if result.order == order]
+    if before:
+        return None if before[0].inherited_from is None else finished[before[0].inherited_from]
+    sound = [result for result in finished if result.sound and result.reason != COLLAPSED]
     if how == "none" or not sound:
         return None
     if how == "previous":
         return sound[-1]
-    return min(sound, key=lambda r: (kendall(order, r.order), -r.compliance, -r.workflow))
+
+    def distance(result: WorkflowResult) -> tuple[float, float, int]:
+        compliance = 0.0 if math.isnan(result.compliance) else result.compliance
+        return kendall(order, result.order), -compliance, -result.workflow
+
+    return min(sound, key=distance)

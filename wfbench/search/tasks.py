@@ -9,19 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wfbench.contract import Arrays, EnvInfo, Order, PolicySnapshot, WfbenchError
-from wfbench.store.events import UpdateFinished, WorkflowResult
+from wfbench.store.events import ORDER, UpdateFinished, WorkflowResult
+from wfbench.store.sweeps import Sweep
 
 from .budget import Pace, WorkflowBudget
 
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """One order to train."""
+    """One order to train, or all of them at once."""
 
     workflow: int
     order: Order
+    """Empty: every order at once."""
     seed: int
     budget: WorkflowBudget
+    stage: str = ORDER
+    """What the training is for, as `WorkflowResult.stage`."""
     inherited_from: int | None = None
     inherit: Arrays | None = None
     """The trainer's state to start from."""
@@ -43,7 +47,7 @@ class Update:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained order, as plain data."""
+    """A training that ended, as plain data."""
 
     result: WorkflowResult
     policy: PolicySnapshot
@@ -54,6 +58,8 @@ class Trained:
     lap: Mapping[str, float]
     seconds: float
     """Wall-clock seconds of the training, with its evaluation."""
+    sweeps: Mapping[str, Sweep] = field(default_factory=dict)
+    """Evaluations on common seeds by name, of a joint run."""
 
 
 class BugError(Exception):

@@ -14,6 +14,9 @@ from typing import Any, get_type_hints
 
 from wfbench.contract import UsageError
 
+JOINT, PER_ORDER = "joint", "per-order"
+"""Kinds of training: one policy for all orders, or one training per order."""
+
 
 def _setting(default: Any, meaning: str, *, key: str = "", role: str = "", kind: str = "") -> Any:
     """Declare a field: `key` is its public name, `role` the kind of plugin that reads it.
@@ -28,24 +31,34 @@ def _setting(default: Any, meaning: str, *, key: str = "", role: str = "", kind:
 class RunConfig:
     """Everything that a search is asked to do."""
 
-    env: str = _setting("cage2", "Environment.", kind="env")
+    training: str = _setting(
+        "joint", "One policy for all orders (joint), or one training per order (per-order)."
+    )
+    env: str = _setting("cage2:memory=true,actions=reduced", "Environment.", kind="env")
     collector: tuple[str, ...] = _setting(("vector",), "Collector.", kind="collector")
     trainer: tuple[str, ...] = _setting(("ppo",), "Trainer.", kind="trainer")
     searcher: str = _setting("gp-ucb", "Searcher, which chooses the orders.", kind="searcher")
     n_envs: int = _setting(200, "Environments stepped together.")
-    workflows: int = _setting(20, "Number of orders to train.")
+    joint_episodes: int = _setting(100, "Episodes per environment of a joint training.")
+    specialise: int = _setting(3, "Orders to specialise after joint training.")
+    eval_episodes: int = _setting(200, "Episodes per order to evaluate a policy with.")
+    stress: int = _setting(15, "Steps that blue is held in stress episodes; 0: no stress.")
+    free: int = _setting(1, "Policies to train without an order, to compare with.")
+    workflows: int = _setting(20, "Number of orders to train, one training each.")
     max_episodes: int = _setting(50, "Maximum episodes per environment and order.")
     min_episodes: int = _setting(5, "Minimum episodes per environment and order.")
     update_every: int = _setting(100, "Steps per environment between updates.")
     threshold: float = _setting(0.95, "Compliance at which an order counts as learned, 0 to 1.")
     lambda_: float = _setting(30.0, "Weight of the alignment reward.", key="lambda")
+    lambda_end: float = _setting(1.0, "Share of lambda left when joint training ends.")
+    lambda_special: float = _setting(0.1, "Share of lambda in specialising.")
     beta: float = _setting(2.0, "Exploration weight of the searcher.", role="searcher")
     gamma: float = _setting(0.99, "Discount factor per step.", role="trainer")
-    epochs: int = _setting(4, "Passes over the data per update.", role="trainer")
+    epochs: int = _setting(6, "Passes over the data per update.", role="trainer")
     lr: float = _setting(0.002, "Learning rate.", role="trainer")
     clip: float = _setting(0.2, "Clipping range of the policy ratio.", role="trainer")
     red: str = _setting("bline", "Red agent, the intruder.", role="env")
-    definition: str = _setting("effective", "Definition of compliance.")
+    definition: str = _setting("choices", "Definition of compliance.")
     no_fix: float = _setting(0.5, "Compliance of an episode without a graded choice, 0 to 1.")
     inherit: str = _setting("nearest", "Policy to start from: nearest, previous or none.")
     score: str = _setting(
@@ -57,7 +70,9 @@ class RunConfig:
     max_seconds: float = _setting(0.0, "Maximum seconds of the run; 0: no limit.")
     device: str = _setting("cpu", "Device of the trainer.")
     seed: int = _setting(0, "Random seed.")
-    seeds: int = _setting(1, "Number of searches, with consecutive seeds.")
+    seeds: int = _setting(
+        0, "Joint trainings, or searches with consecutive seeds; 0: 2 joint trainings, 1 search."
+    )
     executor: str = _setting("local", "Executor, which decides where to train.", kind="executor")
     batch: int = _setting(0, "Orders to ask for at a time; 0: enough to keep the executor busy.")
 
@@ -68,6 +83,16 @@ class RunConfig:
         if self.max_episodes < self.min_episodes:
             rule = "it must not be below min_episodes"
             raise UsageError(f"max_episodes is {self.max_episodes}; {rule}")
+
+    @property
+    def joint(self) -> bool:
+        """Tell whether one policy is trained for all orders."""
+        return self.training == JOINT
+
+    @property
+    def training_seeds(self) -> int:
+        """Return how many joint trainings or searches there are."""
+        return self.seeds or (2 if self.joint else 1)
 
 
 _Rule = tuple[Callable[[Any], bool], str]
@@ -84,14 +109,16 @@ _SHARE: _Rule = (lambda value: 0 <= value <= 1, "be between 0 and 1")
 _NOT_EMPTY: _Rule = (bool, "name one")
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("n_envs", "workflows", "min_episodes", "update_every"), _AT_LEAST_1),
-    **dict.fromkeys(("epochs", "seeds"), _AT_LEAST_1),
-    **dict.fromkeys(("patience", "total_episodes", "seed", "batch"), _NOT_NEGATIVE),
+    **dict.fromkeys(("epochs", "joint_episodes", "eval_episodes"), _AT_LEAST_1),
+    **dict.fromkeys(("patience", "total_episodes", "seed", "seeds", "batch"), _NOT_NEGATIVE),
+    **dict.fromkeys(("specialise", "stress", "free"), _NOT_NEGATIVE),
     **dict.fromkeys(("lambda_", "beta", "max_seconds"), _FINITE),
-    **dict.fromkeys(("gamma", "no_fix"), _SHARE),
+    **dict.fromkeys(("gamma", "no_fix", "lambda_end", "lambda_special"), _SHARE),
     **dict.fromkeys(("collector", "trainer"), _NOT_EMPTY),
     "threshold": (lambda value: 0 < value <= 1, "be above 0 and at most 1"),
     "lr": (lambda value: 0 < value < math.inf, "be a number above 0"),
     "clip": (lambda value: 0 < value < 1, "be between 0 and 1"),
+    "training": _one_of(JOINT, PER_ORDER),
     "inherit": _one_of("nearest", "previous", "none"),
     "stop": _one_of("compliant", "budget"),
 }
@@ -133,10 +160,21 @@ SETTINGS: dict[str, Setting] = {
 }
 """Every setting by its field."""
 
-_DOCUMENTED = {"trainer": ("ppo-parallel",)}
+JOINT_ONLY = (
+    *("joint_episodes", "specialise", "eval_episodes", "stress", "free"),
+    *("lambda_end", "lambda_special"),
+)
+PER_ORDER_ONLY = ("workflows", "min_episodes", "inherit", "score", "stop", "patience")
+"""Settings that only one kind of training reads."""
+
+_PER_ORDER = {"training": PER_ORDER, "env": "cage2", "epochs": 4, "definition": "effective@2"}
+_DOCUMENTED = {**_PER_ORDER, "trainer": ("ppo-parallel",)}
 _ONE_ENV = {"n_envs": 1, "collector": ("sequential",), "max_episodes": 10_000, "min_episodes": 1000}
+_ONE_ENV |= _PER_ORDER
 # The documents set no episode limits for one env, and 50 episodes would end before the first
 # update. So one env gets as many episodes as 200 envs have together.
+
+_SMALL = {"n_envs": 8, "joint_episodes": 3, "specialise": 1, "eval_episodes": 2, "stress": 2}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "documented-25": {**_DOCUMENTED, "n_envs": 25, "max_episodes": 50, "min_episodes": 10},
@@ -145,18 +183,19 @@ PRESETS: dict[str, dict[str, Any]] = {
     "sequential": {**_ONE_ENV, "trainer": ("ppo-sequential",), "update_every": 10_000},
     "limited": {**_DOCUMENTED, "n_envs": 50, "max_episodes": 100, "min_episodes": 10},
     "aggressive": {**_DOCUMENTED, "n_envs": 500, "max_episodes": 20, "min_episodes": 3},
+    "per-order": {**_PER_ORDER, "trainer": ("ppo:entropy=0.01,lr_end=0.1,minibatches=8",)},
     "best": {
-        "env": "cage2:actions=reduced,memory=true",
-        "trainer": ("ppo:entropy=0.02,lr_end=0.02,minibatches=4",),
-        "epochs": 6,
+        "training": PER_ORDER,
         "searcher": "given:SEUHD",
         "workflows": 1,
         "max_episodes": 800,
         "lambda_": 3.0,
         "stop": "budget",
+        "definition": "effective@2",
     },
-    "smoke": {"n_envs": 8, "workflows": 2, "max_episodes": 3, "min_episodes": 1},
+    "smoke": {**_SMALL, "workflows": 2, "max_episodes": 3, "min_episodes": 1},
 }
-"""The documented configurations and two of ours: `best` trains one order for long, with memory, the
-reduced actions and a light alignment reward, because a good policy follows that order almost by
-itself; `smoke` is far too small to learn anything. An episode has 100 steps."""
+"""The documented configurations and three of ours: `per-order` trains every order by itself, as
+release 0.1.0 did by default; `best` trains one order for long with a light alignment reward,
+because a good policy follows that order almost by itself; `smoke` is far too small to learn
+anything. An episode has 100 steps."""

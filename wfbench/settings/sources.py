@@ -16,7 +16,15 @@ from wfbench.contract import TrainerSpec, UsageError
 from wfbench.host import values
 from wfbench.host.manager import PluginHost
 from wfbench.host.options import all_options
-from wfbench.settings.config import PRESETS, SETTINGS, RunConfig
+from wfbench.settings.config import (
+    JOINT,
+    JOINT_ONLY,
+    PER_ORDER,
+    PER_ORDER_ONLY,
+    PRESETS,
+    SETTINGS,
+    RunConfig,
+)
 from wfbench.settings.selection import Choice, format_selector, mismatch, parse_selector, select
 
 _PREFIX = "WFBENCH_RUN_"
@@ -127,6 +135,7 @@ def select_run(host: PluginHost, resolved: ResolvedConfig) -> dict[str, tuple[Ch
     for name, source in resolved.sources.items():
         if not source.startswith("preset "):
             _refuse_unread(name, source, chosen)
+            _refuse_other_training(name, source, resolved.config)
     for env, collector in product(chosen["env"], chosen["collector"]):
         reason = mismatch(collector, env)
         if reason is not None:
@@ -150,6 +159,16 @@ def _refuse_unread(name: str, source: str, chosen: Mapping[str, tuple[Choice, ..
         raise UsageError(
             f"update_every is set ({source}), but trainer {names} has its own; "
             "leave it out, or choose another trainer"
+        )
+
+
+def _refuse_other_training(name: str, source: str, config: RunConfig) -> None:
+    """Refuse a setting that this kind of training does not read."""
+    unread, other = (PER_ORDER_ONLY, PER_ORDER) if config.joint else (JOINT_ONLY, JOINT)
+    if name in unread:
+        raise UsageError(
+            f"{SETTINGS[name].key} is set ({source}), but training={config.training} does not read "
+            f"it; leave it out, or add --training {other}"
         )
 
 

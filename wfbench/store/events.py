@@ -26,8 +26,12 @@ COLLECTING = ("env", "transport", "inference", "idle")
 PHASES = ("start_up", *COLLECTING, "shaping", "update", "search", "store", "observers", "loop")
 """Where the time of a run goes. Every moment of work belongs to one phase."""
 
+JOINT, FREE, SPECIAL, ORDER = "joint", "free", "specialised", "order"
+"""What a training is for: all orders at once, no order, one order from the joint policy, or one
+order in a search that trains each by itself."""
+
 COMPLIANT, BUDGET, HOPELESS = "compliant", "budget", "hopeless"
-NOT_FINITE = "not-finite"
+NOT_FINITE, COLLAPSED = "not-finite", "collapsed"
 
 Values = dict[str, Any]
 _STORED: dict[str, type[RunEvent]] = {}
@@ -73,10 +77,11 @@ class RunResumed(RunStarted, kind="run-resumed", stored=False):
 
 @dataclass(frozen=True)
 class WorkflowStarted(RunEvent, kind="workflow-started"):
-    """The training of an order began."""
+    """The training of an order, or of all of them, began."""
 
     workflow: int
     order: Order
+    """Empty: every order, drawn anew for each episode."""
     definition: str
     seed: int
     batch_first: int
@@ -88,6 +93,7 @@ class WorkflowStarted(RunEvent, kind="workflow-started"):
     budget_steps: int
     n_envs: int
     steps_per_update: int
+    stage: str = ORDER
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,7 @@ class UpdateFinished(RunEvent, kind="update"):
 
 @dataclass(frozen=True)
 class WorkflowResult(RunEvent):
-    """How the training of one order ended."""
+    """How the training of one order, or of all of them, ended."""
 
     workflow: int
     order: Order
@@ -149,6 +155,7 @@ class WorkflowResult(RunEvent):
     env_steps: int
     evaluation_steps: int
     episodes: int
+    stage: str = ORDER
 
     @property
     def sound(self) -> bool:
@@ -187,15 +194,15 @@ class WorkflowResult(RunEvent):
 class WorkflowFinished(WorkflowResult, kind="workflow-finished"):
     """The training of an order ended and was told to the searcher."""
 
-    definition: str
-    secondary: str
-    best: bool
-    """Whether it was the best so far."""
+    definition: str = ""
+    secondary: str = ""
+    best: bool = False
+    """Whether the run keeps its policy as the best so far."""
 
 
 @dataclass(frozen=True)
 class WorkflowFailed(RunEvent, kind="workflow-failed"):
-    """The training of an order broke down, which stops the run."""
+    """A training broke down, which stops the run."""
 
     workflow: int
     order: Order
@@ -229,9 +236,14 @@ Result = TypeVar("Result", bound=WorkflowResult)
 
 
 def better(one: WorkflowResult, other: WorkflowResult | None) -> bool:
-    """Tell whether `one` is the better workflow: compliant before not, then by score."""
+    """Tell whether `one` is the better workflow: compliant before not, then by score.
+
+    Of a joint run it is the first joint training: its policy follows every order.
+    """
     if not one.sound or math.isnan(one.score):
         return False
+    if one.stage != ORDER:
+        return one.stage == JOINT and other is None
     return other is None or (one.compliant, one.score) > (other.compliant, other.score)
 
 
@@ -266,6 +278,11 @@ class LogEntry:
     time: EventTime
 
 
+def written_order(order: Order, units: tuple[str, ...]) -> str:
+    """Return the order of a training as people write it."""
+    return format_order(order, units) if order else ALL_ORDERS
+
+
 def encode_event(event: RunEvent, units: tuple[str, ...]) -> Values:
     """Return an event as JSON values, with its order as people write it."""
     values: Values = {"event": event.kind}
@@ -274,7 +291,8 @@ def encode_event(event: RunEvent, units: tuple[str, ...]) -> Values:
     for field in fields(event):
         value = getattr(event, field.name)
         if field.name == "order":
-            values |= {"order": format_order(value, units), "order_index": order_index(value)}
+            index = order_index(value) if value else None
+            values |= {"order": written_order(value, units), "order_index": index}
         values[_WRITTEN.get(field.name, field.name)] = value
     return values
 
@@ -329,7 +347,9 @@ class EventDecoder:
         if kind is WorkflowStarted:
             given = {"batch_first": given.get("workflow"), "batch_size": 1, **given}
         permutation, _ = given.pop("permutation", None), given.pop("order_index", None)
-        if "order" in given:
+        if given.get("order") == ALL_ORDERS:
+            given["order"] = []
+        elif "order" in given:
             given["order"] = list(permutation or parse_order(str(given["order"]), self._units))
         if "return" in given:
             given["env_return"] = given.pop("return")
@@ -352,6 +372,9 @@ class EventDecoder:
             training = self._worked
         return EventTime(values["at"], self._elapsed, work, training)
 
+
+ALL_ORDERS = "all"
+"""How the order of a joint training is written."""
 
 _WRITTEN = {"env_return": "return", "order": "permutation"}
 """Names of fields in files, where they differ."""

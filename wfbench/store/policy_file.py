@@ -31,6 +31,7 @@ class PolicyLabel:
     """What a stored policy was trained for."""
 
     order: Order
+    """Empty: it follows any order, which its observations show."""
     units: tuple[str, ...]
     env: str
     """Name of the environment, as a user selects it."""
@@ -44,6 +45,8 @@ class PolicyLabel:
     workflow: int
     score: float | None
     compliance: float | None
+    stage: str = "order"
+    """What its training was for: `joint`, `free`, `specialised` or `order`."""
 
 
 @dataclass(frozen=True)

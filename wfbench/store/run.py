@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Self
@@ -31,6 +32,7 @@ from .policy_file import (
     write_checkpoint,
     write_policy,
 )
+from .sweeps import Sweep, read_sweeps, write_sweeps
 from .table import UPDATE_COLUMNS, WORKFLOW_COLUMNS, CsvTable, EventRows, event_row, stat_columns
 
 EVENTS_FILE = "events.jsonl"
@@ -124,6 +126,18 @@ class RunStore:
         """Return what `save_checkpoint` kept."""
         return read_checkpoint(checkpoint_path(self.path, workflow))
 
+    def save_sweeps(self, workflow: int, sweeps: Mapping[str, Sweep]) -> None:
+        """Keep how the policy of a workflow did under each order."""
+        write_sweeps(self._within(sweep_path(self.path, workflow)), sweeps)
+
+    def load_sweeps(self, workflow: int) -> dict[str, Sweep]:
+        """Return what `save_sweeps` kept."""
+        return read_sweeps(sweep_path(self.path, workflow))
+
+    def save_policy(self, order: str, policy: StoredPolicy) -> None:
+        """Keep the policy that was specialised for an order."""
+        write_policy(self._within(special_path(self.path, order)), policy)
+
     def save_best(self, policy: StoredPolicy) -> None:
         """Make this the policy of the run."""
         write_policy(self.path / "policy.npz", policy)
@@ -141,8 +155,14 @@ class RunStore:
         self._log = None
         self._lock.release()
 
+    def _within(self, path: Path) -> Path:
+        """Return the path after making its folder."""
+        with writing(path.parent):
+            path.parent.mkdir(exist_ok=True)
+        return path
+
     def _discard_unfinished(self) -> None:
-        for torn in (*self.path.glob(TORN), *(self.path / "checkpoints").glob(TORN)):
+        for torn in self.path.rglob(TORN):
             with writing(torn):
                 torn.unlink()
         ends = [i for i, e in enumerate(self.entries) if isinstance(e.event, WorkflowFinished)]
@@ -176,3 +196,13 @@ def read_log(path: Path) -> list[LogEntry]:
 def checkpoint_path(path: Path, workflow: int) -> Path:
     """Return where the checkpoint of a workflow is kept."""
     return path / "checkpoints" / f"{workflow:03d}.npz"
+
+
+def special_path(path: Path, order: str) -> Path:
+    """Return where the policy that was specialised for an order is kept."""
+    return path / "policies" / f"{order.replace('>', '')}.npz"
+
+
+def sweep_path(path: Path, workflow: int) -> Path:
+    """Return where the evaluations of a workflow's policy are kept."""
+    return path / "sweeps" / f"{workflow:03d}.npz"

@@ -45,12 +45,14 @@ class OriginalOptions(DocumentedOptions):
 class PpoOptions(LearnerOptions):
     """PPO with the additions that measured better on CAGE-2."""
 
+    epochs: int = _option(6, "passes over the data of an update (K)")
+    entropy: float = _option(0.02, "weight of the entropy bonus")
     entropy_end: float = _option(0.0, "weight of the entropy bonus when the budget is spent")
     gae: float = _option(0.95, "lambda of the generalised advantage estimate")
-    minibatches: int = _option(8, "parts of a pass, each with its own step of Adam")
+    minibatches: int = _option(4, "parts of a pass, each with its own step of Adam")
     max_grad_norm: float = _option(0.5, "clip longer gradients to this norm; 0: never")
     anneal: bool = _option(default=True, meaning="lower the learning rate over the budget")
-    lr_end: float = _option(0.1, "share of the learning rate left when the budget is spent")
+    lr_end: float = _option(0.02, "share of the learning rate left when the budget is spent")
     target_kl: float = _option(0.0, "stop the passes of an update at this KL divergence; 0: never")
     truncation: str = _option("cut", "value after the last step of an episode: cut or bootstrap")
     hidden: int = _option(64, "units of each hidden layer")

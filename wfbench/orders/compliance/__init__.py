@@ -10,6 +10,7 @@ from wfbench.orders.compliance.chance import chance_level
 from wfbench.orders.compliance.definitions import (
     DEFAULT,
     DEFINITIONS,
+    MIN_CHOICES,
     SECONDARY,
     Definition,
     find_definition,
@@ -20,6 +21,7 @@ from wfbench.orders.compliance.suspicion import constant_warning
 __all__ = [
     "DEFAULT",
     "DEFINITIONS",
+    "MIN_CHOICES",
     "NO_FIX",
     "SECONDARY",
     "Definition",

@@ -1,8 +1,9 @@
 """The definitions of compliance, by name and version.
 
-Compliance is the share of an episode's graded fixes that follow the order. A definition says which
-fixes are graded and which follow. Its id is part of every result. A changed rule gets a new
-version; old versions stay, so that old results can be reproduced.
+Compliance is the share of graded fixes that follow the order: the mean over episodes, or, by a
+pooled definition, the share of all fixes of all episodes. A definition says which fixes are graded
+and which follow. Its id is part of every result. A changed rule gets a new version; old versions
+stay, so that old results can be reproduced.
 """
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ class Definition:
     such a choice is compliant if it has other fixes that would count."""
     foothold_targets: bool = True
     """Whether fixes of a foothold count as fixes."""
+    pooled: bool = False
+    """Judge all episodes together: graded fixes that follow over graded fixes. Fewer than
+    `MIN_CHOICES` of them are untested."""
 
     @property
     def id(self) -> str:
@@ -99,6 +103,20 @@ _ALL = (
         foothold_targets=False,
     ),
     Definition(
+        "choices",
+        1,
+        "right choices over choices, pooled over episodes; a choice is a fix, other than of the "
+        "foothold, that ends a session of the intruder while at least two types are compromised, "
+        "and it is right if its type is the first of them; few choices are untested",
+        Rule.FIRST,
+        Idle.NEUTRAL,
+        ignore_footholds=True,
+        only_ending=True,
+        only_choices=True,
+        foothold_targets=False,
+        pooled=True,
+    ),
+    Definition(
         "precedence",
         1,
         "no type before the target's is compromised, the foothold left out; "
@@ -129,8 +147,11 @@ _ALL = (
 DEFINITIONS: Mapping[str, Definition] = MappingProxyType({one.id: one for one in _ALL})
 """Every definition ever used, by id."""
 
-DEFAULT = "effective"
+DEFAULT = "choices"
 """The definition by which a run is trained and judged."""
+
+MIN_CHOICES = 50
+"""With fewer graded fixes on record, a pooled compliance is untested."""
 
 SECONDARY = "strict-nofoothold"
 """The definition that is always reported as secondary compliance."""

@@ -46,9 +46,11 @@ class Carry(IntEnum):
     """The sum of the rewards' absolute values, to which rounding errors are proportional."""
     TARGETED = 13
     """Bit p: a fix in this episode targeted the type at position p."""
-    BROKEN = 14
+    WEIGHT = 14
+    """The weight of the alignment reward in this episode."""
+    BROKEN = 15
     """1 if rows of this episode are missing."""
-    NEXT_STEP = 15
+    NEXT_STEP = 16
     """The step after the last row seen; -1: no row was seen yet."""
 
 
@@ -56,7 +58,7 @@ _COMPLIANT, _COUNTED, _FORCED = int(Carry.COMPLIANT), int(Carry.COUNTED), int(Ca
 _SECONDARY = int(Carry.SECONDARY_COMPLIANT)
 _FIXES, _WASTED, _LENGTH = int(Carry.FIXES), int(Carry.WASTED), int(Carry.LENGTH)
 _ENV_RETURN, _ALIGNMENT, _TOTAL = int(Carry.ENV_RETURN), int(Carry.ALIGNMENT), int(Carry.TOTAL)
-_MAGNITUDE, _TARGETED = int(Carry.MAGNITUDE), int(Carry.TARGETED)
+_MAGNITUDE, _TARGETED, _WEIGHT = int(Carry.MAGNITUDE), int(Carry.TARGETED), int(Carry.WEIGHT)
 _BROKEN, _NEXT_STEP = int(Carry.BROKEN), int(Carry.NEXT_STEP)
 _RULE_FIRST, _RULE_TARGETED, _IDLE_NEUTRAL = int(Rule.FIRST), int(Rule.TARGETED), int(Idle.NEUTRAL)
 
@@ -84,9 +86,9 @@ class Results(NamedTuple):
 
 
 @compiled
-def _grade(grader: Grader, mask: Any, targeted: int, action: int, ended: Any) -> int:
-    """Grade a fix by a definition."""
-    place = grader.place[action]
+def _grade(grader: Grader, order: int, mask: Any, targeted: int, action: int, ended: Any) -> int:
+    """Grade a fix by a definition and one of its orders."""
+    place = grader.place[order, action]
     if place < 0 or (grader.only_ending and not ended):
         return NEUTRAL
     if grader.rule == _RULE_TARGETED:
@@ -94,8 +96,8 @@ def _grade(grader: Grader, mask: Any, targeted: int, action: int, ended: Any) ->
         return COMPLIANT if targeted & before == before else VIOLATION
     first = -1
     hit = 0
-    for position in range(len(grader.masks)):
-        if mask & grader.masks[position]:
+    for position in range(grader.masks.shape[1]):
+        if mask & grader.masks[order, position]:
             hit += 1
             if first < 0:
                 first = position
@@ -128,15 +130,16 @@ def _rate(now: Any, no_fix: float) -> float:
 
 @compiled
 def _count_fix(
-    now: Any, grader: Grader, secondary: Grader, mask: Any, target: int, action: int, ended: Any
+    now: Any, graders: Any, order: int, mask: Any, target: int, action: int, ended: Any
 ) -> None:
     """Count a fix by both definitions."""
     targeted = int(now[_TARGETED])
+    grader, secondary = graders
     now[_FIXES] += 1.0
     if not ended:
         now[_WASTED] += 1.0
-    _count(now, _COMPLIANT, _grade(grader, mask, targeted, action, ended))
-    _count(now, _SECONDARY, _grade(secondary, mask, targeted, action, ended))
+    _count(now, _COMPLIANT, _grade(grader, order, mask, targeted, action, ended))
+    _count(now, _SECONDARY, _grade(secondary, order, mask, targeted, action, ended))
     now[_TARGETED] = targeted | (1 << target)
 
 
@@ -146,9 +149,9 @@ def shape_pass(
     env_rows: Any,
     first_step: Any,
     rows: Rows,
+    orders: Any,
     place: Any,
-    grader: Grader,
-    secondary: Grader,
+    graders: Any,
     weight: float,
     no_fix: float,
     carry: Any,
@@ -156,7 +159,7 @@ def shape_pass(
 ) -> Any:
     """Shape every row, column by column; return DONE or a bad cell, and how many episodes ended.
 
-    If a column does not continue where its environment stopped, rows are missing: the episode
+    `orders[t, c]` is the order in force in that row, an index into the arrays of the graders. If a column does not continue where its environment stopped, rows are missing: the episode
     counts as broken and its counters are discarded.
     """
     steps, width = rows.actions.shape
@@ -170,14 +173,18 @@ def shape_pass(
         rate = _rate(now, no_fix)
         for t in range(steps):
             action = rows.actions[t, c]
-            if action < 0 or action >= len(place):
+            if action < 0 or action >= place.shape[1]:
                 return t * width + c, ends
+            if now[_LENGTH] == 0.0:
+                now[_WEIGHT] = weight
             gain = 0.0
-            if place[action] >= 0:
+            order = orders[t, c]
+            target = place[order, action]
+            if target >= 0:
                 mask, ended = rows.compromised[t, c], rows.ended_session[t, c]
-                _count_fix(now, grader, secondary, mask, place[action], action, ended)
+                _count_fix(now, graders, order, mask, target, action, ended)
                 new_rate = _rate(now, no_fix)
-                gain = weight * new_rate - weight * rate
+                gain = now[_WEIGHT] * new_rate - now[_WEIGHT] * rate
                 rate = new_rate
             reward = rows.rewards[t, c]
             results.alignment[t, c] = gain
@@ -210,14 +217,15 @@ def chance_pass(rows: Rows, place: Any, host_bit: Any, grader: Grader) -> Any:
         targeted = 0
         for t in range(rows.actions.shape[0]):
             mask = rows.compromised[t, c]
-            for action in range(len(place)):
+            for action in range(place.shape[1]):
                 ended = (mask & host_bit[action]) != 0
-                grade = _grade(grader, mask, targeted, action, ended)
+                grade = _grade(grader, 0, mask, targeted, action, ended)
                 if grade in (COMPLIANT, VIOLATION):
                     counted += 1
                     compliant += grade
-            if place[rows.actions[t, c]] >= 0:
-                targeted |= 1 << place[rows.actions[t, c]]
+            target = place[0, rows.actions[t, c]]
+            if target >= 0:
+                targeted |= 1 << target
             if rows.terminated[t, c] or rows.truncated[t, c]:
                 targeted = 0
     return compliant, counted

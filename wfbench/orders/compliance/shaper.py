@@ -7,12 +7,15 @@ alignment is exactly `weight * (compliance - no_fix)`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.contract import Order, PluginError, Rollout, UsageError, WorkflowModel
+from wfbench.orders import all_orders
+from wfbench.orders.codes import OrderCode
 from wfbench.orders.compliance.definitions import DEFAULT, SECONDARY, find_definition
 from wfbench.orders.compliance.ranking import rank
 
@@ -29,9 +32,11 @@ class InvariantError(RuntimeError):
 
 @dataclass(frozen=True)
 class Episodes:
-    """The episodes that ended in a rollout, in the row-major order of their last rows."""
+    """The episodes that ended in a rollout, in the sequence of their environments' steps."""
 
     env_id: NDArray[np.int64]
+    order: NDArray[np.int64]
+    """The order in force: an index into `Shaper.orders`."""
     env_return: NDArray[np.float64]
     alignment: NDArray[np.float64]
     compliance: NDArray[np.float64]
@@ -40,12 +45,23 @@ class Episodes:
     fixes: NDArray[np.int64]
     counted: NDArray[np.int64]
     """Fixes that the definition grades."""
+    right: NDArray[np.int64]
+    """Graded fixes that follow the order."""
     wasted: NDArray[np.int64]
     """Fixes that ended no session."""
     length: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.env_id)
+
+    def chosen(self, rows: NDArray[np.intp]) -> Episodes:
+        """Return some of the episodes, in this sequence."""
+        return Episodes(*[getattr(self, field.name)[rows] for field in fields(self)])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Episodes]) -> Episodes:
+        """Return the episodes of all parts, one after the other."""
+        return cls(*[np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)])
 
 
 @dataclass(frozen=True)
@@ -61,7 +77,10 @@ class Shaped:
 
 
 class Shaper:
-    """Grades the rollouts of one collector by one order.
+    """Grades the rollouts of one collector by an order.
+
+    With a code instead of an order, each row is graded by the order that its observation shows.
+    `weight` may change between rollouts; an episode keeps the one it began with.
 
     Counters of unfinished episodes carry over to the next rollout, by environment. If rows of an
     environment are missing, or workers were restarted, the unfinished episode is left out.
@@ -70,7 +89,7 @@ class Shaper:
     def __init__(
         self,
         model: WorkflowModel,
-        order: Order,
+        order: Order | OrderCode,
         *,
         definition: str = DEFAULT,
         secondary: str = SECONDARY,
@@ -87,10 +106,13 @@ class Shaper:
             raise UsageError(f"no_fix is {no_fix}; it must be between 0 and 1")
         self.definition = find_definition(definition)
         self.secondary = find_definition(secondary)
-        self.order = order
+        self._code = order if isinstance(order, OrderCode) else None
+        self.orders: tuple[Order, ...] = (
+            all_orders(order.units) if isinstance(order, OrderCode) else (order,)
+        )
         self.weight = float(weight)
         self.no_fix = float(no_fix)
-        ranking = rank(model, order)
+        ranking = rank(model, *self.orders)
         self._kernel = kernel
         self._place = ranking.place
         self._graders = (ranking.grader(self.definition), ranking.grader(self.secondary))
@@ -106,6 +128,7 @@ class Shaper:
         if rollout.counters.restarts:
             self._break_episodes()
         shape = rollout.actions.shape
+        orders = self._orders_of(rollout)
         room = int(np.count_nonzero(rollout.ended))
         results = self._kernel.Results(
             np.empty(shape, dtype=np.float32),
@@ -118,8 +141,9 @@ class Shaper:
             rollout.env_id,
             rollout.first_step,
             self._kernel.Rows(*(getattr(rollout, name) for name in self._kernel.Rows._fields)),
+            orders,
             self._place,
-            *self._graders,
+            self._graders,
             self.weight,
             self.no_fix,
             self._carry,
@@ -129,16 +153,26 @@ class Shaper:
             action = rollout.actions.ravel()[bad]
             raise PluginError(
                 f"a rollout has action {action}, but the workflow model knows "
-                f"{len(self._place)} actions; collector and environment do not match"
+                f"{self._place.shape[1]} actions; collector and environment do not match"
             )
-        order = np.argsort(results.cells[:ends])
-        rows = results.finished[order]
-        env_id = rollout.env_id[results.cells[order] % shape[1]]
+        last, column = np.divmod(results.cells[:ends], shape[1])
+        # Stretches of one environment may stand in any columns, so rows do not tell the sequence.
+        sequence = np.lexsort((column, rollout.first_step[column] + last))
+        rows = results.finished[sequence]
         self._check(rows)
         whole = rows[:, self._kernel.Carry.BROKEN] == 0
-        episodes = self._episodes(env_id[whole], rows[whole])
+        kept = sequence[whole]
+        env_id, order = rollout.env_id[column[kept]], orders[last[kept], column[kept]]
+        episodes = self._episodes(env_id, order, rows[whole])
         incomplete = int(ends - len(episodes))
         return Shaped(results.total, results.alignment, episodes, incomplete)
+
+    def _orders_of(self, rollout: Rollout) -> NDArray[np.int64]:
+        """Return the order in force in each row, an index into `orders`."""
+        if self._code is None:
+            return np.broadcast_to(np.int64(0), rollout.actions.shape)
+        obs = rollout.obs.reshape(*rollout.actions.shape, -1)
+        return self._code.decode(obs[..., -self._code.size :])
 
     def _make_room(self, envs: int) -> None:
         known, width = self._carry.shape
@@ -155,7 +189,9 @@ class Shaper:
         self._carry[begun, : column.NEXT_STEP] = 0
         self._carry[begun, column.BROKEN] = 1
 
-    def _episodes(self, env_id: NDArray[np.int64], rows: NDArray[np.float64]) -> Episodes:
+    def _episodes(
+        self, env_id: NDArray[np.int64], order: NDArray[np.int64], rows: NDArray[np.float64]
+    ) -> Episodes:
         column = self._kernel.Carry
 
         def count(of: int) -> NDArray[np.int64]:
@@ -163,12 +199,14 @@ class Shaper:
 
         return Episodes(
             env_id=env_id,
+            order=order,
             env_return=rows[:, column.ENV_RETURN],
             alignment=rows[:, column.ALIGNMENT],
             compliance=self._rate(rows, column.COMPLIANT),
             secondary=self._rate(rows, column.SECONDARY_COMPLIANT),
             fixes=count(column.FIXES),
             counted=count(column.COUNTED),
+            right=count(column.COMPLIANT),
             wasted=count(column.WASTED),
             length=count(column.LENGTH),
         )
@@ -187,8 +225,9 @@ class Shaper:
         column = self._kernel.Carry
         compliance = self._rate(rows, column.COMPLIANT)
         alignment, env_return = rows[:, column.ALIGNMENT], rows[:, column.ENV_RETURN]
-        slack = _ROUNDING * (1 + self.weight + rows[:, column.MAGNITUDE])
-        telescoped = np.abs(alignment - self.weight * (compliance - self.no_fix))
+        weight = rows[:, column.WEIGHT]
+        slack = _ROUNDING * (1 + weight + rows[:, column.MAGNITUDE])
+        telescoped = np.abs(alignment - weight * (compliance - self.no_fix))
         summed = np.abs(rows[:, column.TOTAL] - env_return - alignment)
         if (telescoped > slack).any() or (summed > slack).any():
             raise InvariantError(

@@ -1,0 +1,44 @@
+"""A collector for evaluations: all environments in this process, one step of all at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wfbench.contract import EnvInfo, Plan
+
+from .batch import build_slice
+from .slices import EnvSlice
+from .synchronous import CollectCall, SynchronousCollector
+
+
+class InProcessCollector(SynchronousCollector):
+    """Steps the batched form if there is one; opening it costs no process."""
+
+    name = "in-process"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._envs: EnvSlice | None = None
+
+    def _open(self, plan: Plan) -> EnvInfo:
+        batched = plan.env.batched is not None
+        indices = range(plan.n_envs)
+        self._envs = build_slice(
+            plan.env, indices, plan.env_seeds, batched=batched, check=plan.check
+        )
+        self._obs = self._envs.first_obs()
+        self._begin(plan)
+        return self._envs.info
+
+    def _fill(self, call: CollectCall) -> Sequence[str]:
+        call.buffer.obs[0] = self._obs
+        if self._envs is not None:
+            for actions, out in self._play(call):
+                self._envs.step(actions, out)
+        self._obs = call.buffer.obs[-1].copy()
+        return ()
+
+    def _close(self, plan: Plan) -> None:  # noqa: ARG002 - nothing here waits
+        if self._envs is not None:
+            self._envs.close()
+            self._envs = None

@@ -1,0 +1,82 @@
+"""Evaluate a policy under many orders on the same env seeds, so that orders can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from wfbench.collecting.in_process import InProcessCollector
+from wfbench.collecting.seeding import Purpose, make_plan
+from wfbench.contract import CollectError, Collector, EnvRef, Order, Plan, Policy, WorkflowModel
+from wfbench.orders import format_order
+from wfbench.orders.compliance import Episodes, Shaper
+from wfbench.orders.forms import FormOptions, shaped_ref, shown_code
+from wfbench.store.sweeps import Sweep
+
+_PATIENCE = 4
+"""How many times the expected steps are played before missing episodes are an error."""
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What is played for each order: one episode of each of `episodes` environments."""
+
+    ref: EnvRef
+    """The environment; which orders it shows is decided by the sweep."""
+    model: WorkflowModel
+    definition: str
+    episodes: int
+    episode_steps: int
+    seed: int
+    hold: int = 0
+    """Steps that blue is held at the start of every episode."""
+    collector: Callable[[], Collector] = InProcessCollector
+
+    @property
+    def env_steps(self) -> int:
+        """Return the environment steps per order if every episode has its full length."""
+        return self.episodes * self.episode_steps
+
+    def run(self, policy: Policy, orders: Sequence[Order]) -> tuple[Sweep, Episodes]:
+        """Play and judge every order; return what is kept, and all episodes, order by order."""
+        plan = make_plan(self.ref, self.episodes, self.seed, purpose=Purpose.EVALUATION)
+        played = [self._order(policy, plan, order) for order in orders]
+        sweep = Sweep(
+            tuple(orders),
+            np.stack([one.env_return for one in played]),
+            np.stack([one.counted for one in played]),
+            np.stack([one.right for one in played]),
+        )
+        return sweep, Episodes.joined(played)
+
+    def _order(self, policy: Policy, plan: Plan, order: Order) -> Episodes:
+        """Return the first episode of every environment under an order."""
+        form = FormOptions(**self.ref.form)
+        shown = format_order(order, self.model.units)
+        form = replace(form, orders=shown, hold=str(self.hold) if self.hold else "")
+        ref = shaped_ref(self.ref, form)
+        code = shown_code(ref, self.model)
+        shaper = Shaper(self.model, order if code is None else code, definition=self.definition)
+        kept: list[Episodes] = []
+        with self.collector() as collector:
+            collector.open(replace(plan, env=ref))
+            missing = np.ones(self.episodes, dtype=np.bool_)
+            for _ in range(_PATIENCE):
+                ended = shaper.shape(collector.collect(policy, self.episode_steps)).episodes
+                first = np.unique(ended.env_id, return_index=True)[1]
+                kept.append(ended.chosen(first[missing[ended.env_id[first]]]))
+                missing[ended.env_id] = False
+                if not missing.any():
+                    return _by_env(kept)
+        raise CollectError(
+            f"{missing.sum()} of {self.episodes} episodes did not end within "
+            f"{_PATIENCE * self.episode_steps} steps; the environment's episodes are longer"
+        )
+
+
+def _by_env(parts: Sequence[Episodes]) -> Episodes:
+    """Join episodes and sort them by environment."""
+    joined = Episodes.joined(parts)
+    return joined.chosen(np.argsort(joined.env_id))
