@@ -18,7 +18,7 @@ from .objective import Transitions
 
 @dataclass(frozen=True)
 class Batch:
-    """`rows` are the observations the networks are run on, `data` the transitions, by row.
+    """`rows` are the observations the actor is run on, `data` the transitions, by row.
 
     Running the networks on `rows` gives the same loss and gradient as running them on every
     transition, up to the order of summation.
@@ -26,38 +26,68 @@ class Batch:
 
     rows: Tensor
     """[U, observation] float32."""
+    value_rows: Tensor
+    """[V, input] the critic's; the same as `rows` unless it sees more."""
     data: Transitions
 
     def part(self, chosen: NDArray[np.int64]) -> Batch:
         """Return some of the transitions with only the rows they need."""
-        row = self.data.row[chosen]
-        used = np.zeros(len(self.rows), dtype=np.bool_)
-        used[row] = True
-        number = np.cumsum(used) - 1
+        row, rows = _used(self.data.row[chosen], self.rows)
+        if self.value_rows is self.rows:
+            value_row, value_rows = row, rows
+        else:
+            value_row, value_rows = _used(self.data.value_row[chosen], self.value_rows)
         data = Transitions(
-            number[row],
+            row,
+            value_row,
             self.data.action[chosen],
             self.data.old_log_probs[chosen],
             self.data.fresh[chosen],
         )
-        return Batch(self.rows[torch.from_numpy(used)], data)
+        return Batch(rows, value_rows, data)
 
 
-def make_batch(rollout: Rollout, version: int, device: str, *, distinct: bool) -> Batch:
-    """Return the batch of a rollout, transitions in row-major order of [T, N]."""
-    obs = rollout.obs.reshape(rollout.transitions, -1)
-    if distinct:
-        first, row = distinct_rows(obs)
-    else:
-        first = row = np.arange(len(obs))
+def _used(row: NDArray[np.int64], rows: Tensor) -> tuple[NDArray[np.int64], Tensor]:
+    """Return the rows that are used, and the new number of each transition's row."""
+    used = np.zeros(len(rows), dtype=np.bool_)
+    used[row] = True
+    number = np.cumsum(used) - 1
+    return number[row], rows[torch.from_numpy(used)]
+
+
+def make_batch(
+    rollout: Rollout,
+    version: int,
+    device: str,
+    *,
+    distinct: bool,
+    seen: NDArray[Any] | None = None,
+) -> Batch:
+    """Return the batch of a rollout, transitions in row-major order of [T, N].
+
+    `seen` is what the critic sees in each transition, if that is not the observation.
+    """
+    row, rows = _grouped(rollout.obs.reshape(rollout.transitions, -1), device, distinct=distinct)
+    value_row, value_rows = row, rows
+    if seen is not None:
+        value_row, value_rows = _grouped(seen, device, distinct=distinct)
     fresh = np.broadcast_to(rollout.policy_version == version, rollout.actions.shape)
     data = Transitions(
         row=row,
+        value_row=value_row,
         action=rollout.actions.reshape(-1),
         old_log_probs=rollout.log_probs.reshape(-1),
         fresh=fresh.reshape(-1),
     )
-    return Batch(network_inputs(obs[first], device), data)
+    return Batch(rows, value_rows, data)
+
+
+def _grouped(
+    inputs: NDArray[Any], device: str, *, distinct: bool
+) -> tuple[NDArray[np.int64], Tensor]:
+    """Return each transition's row, and the rows: distinct ones, or all."""
+    first, row = distinct_rows(inputs) if distinct else (np.arange(len(inputs)),) * 2
+    return row, network_inputs(inputs[first], device)
 
 
 def network_inputs(obs: NDArray[Any], device: str) -> Tensor:

@@ -45,7 +45,11 @@ class Learner(ABC):
     betas = (0.9, 0.999)
 
     def __init__(
-        self, setup: TrainerSetup, options: DocumentedOptions | PpoOptions, hidden: int = 64
+        self,
+        setup: TrainerSetup,
+        options: DocumentedOptions | PpoOptions,
+        hidden: int = 64,
+        seen: int = 0,
     ) -> None:
         torch.set_num_threads(options.threads)
         _check_device(setup.device)
@@ -56,7 +60,7 @@ class Learner(ABC):
         units = len(setup.env.workflow.units) if setup.env.workflow else 0
         self._condition_size = units * units
         inputs = math.prod(setup.env.obs_shape) + self._condition_size
-        self.network = ActorCritic(inputs, self.num_actions, hidden).to(setup.device)
+        self.network = ActorCritic(inputs, self.num_actions, hidden, seen).to(setup.device)
         self.condition: NDArray[np.float32] = np.zeros(self._condition_size, dtype=np.float32)
         self.version = 0
         self.updates = 0
@@ -156,10 +160,12 @@ class Learner(ABC):
         Without `advantages` they are the targets minus the present values. `check` that the policy
         is the one that acted.
         """
-        logits, values = self.network(batch.rows, self._condition_tensor())
+        condition = self._condition_tensor()
+        logits = self.network.logits(batch.rows, condition)
+        values = self.network.values(batch.value_rows, condition)
         plain_logits, plain_values = logits.detach().cpu().numpy(), values.detach().cpu().numpy()
         if advantages is None:
-            advantages = targets - plain_values[batch.data.row]
+            advantages = targets - plain_values[batch.data.value_row]
         found = objective(plain_logits, plain_values, batch.data, advantages, targets, weighting)
         if check:
             _check_mismatch(found.mismatch)

@@ -16,16 +16,19 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class ActorCritic(nn.Module):
-    """Two separate perceptrons with tanh between their layers."""
+    """Two separate perceptrons with tanh between their layers.
 
-    def __init__(self, inputs: int, actions: int, hidden: int) -> None:
+    The critic takes `seen` more inputs than the actor, between observation and condition.
+    """
+
+    def __init__(self, inputs: int, actions: int, hidden: int, seen: int = 0) -> None:
         super().__init__()
         self.actor = _perceptron(inputs, hidden, actions)
-        self.critic = _perceptron(inputs, hidden, 1)
+        self.critic = _perceptron(inputs + seen, hidden, 1)
 
-    def forward(self, rows: Tensor, condition: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits [rows, actions] and values [rows] of observations under one condition."""
-        return _outputs(self.actor, rows, condition), self.values(rows, condition)
+    def logits(self, rows: Tensor, condition: Tensor) -> Tensor:
+        """Return logits [rows, actions] of observations under one condition."""
+        return _outputs(self.actor, rows, condition)
 
     def values(self, rows: Tensor, condition: Tensor) -> Tensor:
         """Return values [rows] of observations under one condition."""
@@ -94,6 +97,10 @@ def network_policy(
         ]
         for part in (network.actor, network.critic)
     )
+    first, biases = critic[0]
+    obs = len(actor[0][0]) - condition.size
+    # Whoever acts does not see what the critic saw; its values then assume that nothing is there.
+    critic[0] = np.concatenate([first[:obs], first[len(first) - condition.size :]]), biases
     weights, biases = critic[-1]
     critic[-1] = (weights * np.float32(value_scale), biases * np.float32(value_scale))
     return NetworkPolicy(actor, critic, version=version, condition=condition)

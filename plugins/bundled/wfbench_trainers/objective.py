@@ -30,9 +30,11 @@ def _compiled(function: Function) -> Function:
 
 @dataclass(frozen=True)
 class Transitions:
-    """The transitions of an objective; transition i is of row `row[i]` of the networks' inputs."""
+    """The transitions of an objective; transition i is of row `row[i]` of the actor's inputs."""
 
     row: NDArray[np.int64]
+    value_row: NDArray[np.int64]
+    """As `row`, for the critic."""
     action: NDArray[np.int64]
     old_log_probs: Floats
     fresh: NDArray[np.bool_]
@@ -53,7 +55,7 @@ class Weighting:
 
 @dataclass(frozen=True)
 class Objective:
-    """The parts of a loss, and its gradient by logits [U, actions] and values [U]."""
+    """The parts of a loss, and its gradient by logits [U, actions] and values [V]."""
 
     policy_loss: float
     value_loss: float
@@ -85,7 +87,7 @@ def objective(
     """Return the loss: policy + value weight * value - entropy weight * entropy, each a mean."""
     rows, actions = logits.shape
     by_logits = np.empty((rows, actions), dtype=np.float32)
-    by_values = np.zeros(rows, dtype=np.float32)
+    by_values = np.zeros(len(values), dtype=np.float32)
     log_totals, entropies, pulls, shares = np.zeros((4, rows))
     _distributions(
         logits,
@@ -101,6 +103,7 @@ def objective(
         values,
         log_totals,
         data.row,
+        data.value_row,
         data.action,
         data.old_log_probs,
         data.fresh,
@@ -159,6 +162,7 @@ def _transitions(
     values: Any,
     log_totals: Any,
     row: Any,
+    value_row: Any,
     action: Any,
     old_log_probs: Any,
     fresh: Any,
@@ -189,9 +193,10 @@ def _transitions(
         steps[i] = step
         pulls[u] += step
         shares[u] += share
-        error = float(values[u]) - float(targets[i])
+        v = value_row[i]
+        error = float(values[v]) - float(targets[i])
         value_loss += error * error
-        by_values[u] += 2.0 * value_weight * share * error
+        by_values[v] += 2.0 * value_weight * share * error
     return policy_loss * share, value_loss * share, kl * share, mismatch
 
 

@@ -55,6 +55,9 @@ class PpoOptions(LearnerOptions):
     lr_end: float = _option(0.02, "share of the learning rate left when the budget is spent")
     target_kl: float = _option(0.0, "stop the passes of an update at this KL divergence; 0: never")
     truncation: str = _option("cut", "value after the last step of an episode: cut or bootstrap")
+    privileged: bool = _option(
+        default=True, meaning="let the critic see compromised hosts and time while training"
+    )
     hidden: int = _option(64, "units of each hidden layer")
     threads: int = _option(1, "threads of the learner")
     distinct: bool = _option(default=True, meaning="run the networks on distinct observations only")

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
-from wfbench.contract import Rollout, TrainerSetup
+from wfbench.contract import Arrays, Order, Rollout, TrainerSetup
 
-from .batch import Batch, network_inputs
+from .batch import Batch, make_batch, network_inputs
 from .learner import Learner
 from .networks import linear_layers, orthogonal
 from .objective import Weighting
 from .options import PpoOptions
+from .privileged import SIZE, EpisodeClock, features, with_features
 from .returns import Floats, gae_advantages
 
 _EPSILON = 1e-8
@@ -30,7 +31,24 @@ class Ppo(Learner):
 
     def __init__(self, setup: TrainerSetup, **options: Any) -> None:
         self.options = PpoOptions(**options)
-        super().__init__(setup, self.options, self.options.hidden)
+        self._clock = EpisodeClock()
+        self._ages: NDArray[np.int64] | None = None
+        seen = SIZE if self.options.privileged else 0
+        super().__init__(setup, self.options, self.options.hidden, seen)
+
+    def start(self, order: Order, inherit: Arrays | None = None) -> None:
+        """Begin as every learner; environments begin with new episodes."""
+        super().start(order, inherit)
+        self._clock = EpisodeClock()
+
+    def state(self) -> Arrays:
+        """Return the learner's state, and the steps of unfinished episodes."""
+        return {**super().state(), "ages": self._clock.ages.copy()}
+
+    def load(self, state: Arrays) -> None:
+        """Resume from a `state()`."""
+        super().load(state)
+        self._clock.ages = np.array(state.get("ages", ()), dtype=np.int64)
 
     def _initialise(self, generator: torch.Generator) -> None:
         orthogonal(self.network, generator)
@@ -38,15 +56,16 @@ class Ppo(Learner):
     def _learn(
         self, batch: Batch, rollout: Rollout, rewards: NDArray[np.float32]
     ) -> Mapping[str, float]:
+        values = self._present(batch, rollout)
         advantages = gae_advantages(
             rewards,
-            rollout.values,
-            self._following(rollout),
+            values,
+            self._following(rollout, values),
             rollout.ended,
             self.options.gamma,
             self.options.gae,
         )
-        returns = advantages + rollout.values
+        returns = advantages + values
         self._rescale(returns)
         spread = advantages.std() + _EPSILON
         normalised = ((advantages - advantages.mean()) / spread).reshape(-1)
@@ -55,22 +74,48 @@ class Ppo(Learner):
         numbers = self._passes(batch, normalised, targets)
         return {**numbers, "value_scale": self.value_scale}
 
-    def _following(self, rollout: Rollout) -> Floats:
+    def _batch(self, rollout: Rollout) -> Batch:
+        seen = None
+        if self.options.privileged:
+            self._ages = self._clock.advance(rollout)
+            bits = features(rollout.compromised, self._ages[:-1])
+            seen = with_features(rollout.obs, bits)
+        return make_batch(
+            rollout, self.version, self.setup.device, distinct=self.options.distinct, seen=seen
+        )
+
+    def _present(self, batch: Batch, rollout: Rollout) -> Floats:
+        """Return the value of each row, in units of the rewards."""
+        if not self.options.privileged:
+            return rollout.values
+        values = self._values(batch.value_rows)[batch.data.value_row]
+        return values.reshape(rollout.values.shape)
+
+    def _following(self, rollout: Rollout, values: Floats) -> Floats:
         """Return the value after each step, in units of the rewards."""
-        following = np.empty_like(rollout.values)
-        following[:-1] = rollout.values[1:]
-        following[-1] = self._values(rollout.next_obs)
+        following = np.empty_like(values)
+        following[:-1] = values[1:]
+        following[-1] = self._values_after(rollout.next_obs, rollout, -1, slice(None))
         ended = rollout.ended
         following[ended] = 0.0
         if self.options.truncation == "bootstrap" and len(rollout.final_obs):
-            final = self._values(rollout.final_obs)
+            final = self._values_after(rollout.final_obs, rollout, *np.nonzero(ended))
             final[rollout.terminated[ended]] = 0.0
             following[ended] = final
         return following
 
-    def _values(self, obs: NDArray[Any]) -> Floats:
+    def _values_after(self, obs: NDArray[Any], rollout: Rollout, row: Any, column: Any) -> Floats:
+        """Return the values of the observations that follow cells of a rollout.
+
+        What is compromised then is not on record; the state before the step stands in for it.
+        """
+        if self._ages is not None:
+            ages = self._ages[:-1][row, column] + 1
+            obs = with_features(obs, features(rollout.compromised[row, column], ages))
+        return self._values(network_inputs(obs, self.setup.device))
+
+    def _values(self, rows: Tensor) -> Floats:
         with torch.no_grad():
-            rows = network_inputs(obs, self.setup.device)
             values: Floats = self.network.values(rows, self._condition_tensor()).cpu().numpy()
         return values * np.float32(self.value_scale)
 

@@ -159,8 +159,9 @@ def shape_pass(
 ) -> Any:
     """Shape every row, column by column; return DONE or a bad cell, and how many episodes ended.
 
-    `orders[t, c]` is the order in force in that row, an index into the arrays of the graders. If a column does not continue where its environment stopped, rows are missing: the episode
-    counts as broken and its counters are discarded.
+    `orders[t, c]` is the order in force in that row, an index into the arrays of the graders. If a
+    column does not continue where its environment stopped, rows are missing: the episode counts as
+    broken and its counters are discarded.
     """
     steps, width = rows.actions.shape
     ends = 0
