@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wfbench.search.answer.noise import Part, Replicates
 from wfbench.search.answer.quantiles import Floats, normal_draws, scale_draws, t_quantile
 
-_DRAWS = 4000
+_DRAWS = 2500
 _DRAWS_EACH = 1000
 """Draws per order where each order needs a critical value of its own."""
 
@@ -26,9 +26,7 @@ class Comparison:
     worse_by_at_most: Floats
 
 
-def compare_with_best(
-    found: Replicates, level: float, *, different: bool, raw: bool
-) -> Comparison:
+def compare_with_best(found: Replicates, level: float, *, different: bool, raw: bool) -> Comparison:
     """Return the comparison; if orders are not `different`, each may be the best.
 
     Means are those that pair effects explain, or raw ones. Trainings favour orders that are alike

@@ -29,12 +29,11 @@ def share_interval(right: Counts, choices: Counts, level: float = 0.95) -> Share
     counts as one choice per episode with a choice. The share is None if there are no choices.
     """
     had = choices > 0
-    right, choices = right[had].astype(np.float64), choices[had].astype(np.float64)
-    total = float(choices.sum())
+    total = float(choices[had].sum())
     if not total:
         return None, 0.0, 1.0
-    share = float(right.sum()) / total
-    effective = total / _design_effect(right, choices)
+    share = float(right[had].sum()) / total
+    effective = total / _design_effect(right[had], choices[had])
     z = NormalDist().inv_cdf((1 + level) / 2)
     middle = (share + z**2 / (2 * effective)) / (1 + z**2 / effective)
     inner = share * (1 - share) / effective + z**2 / (4 * effective**2)
@@ -75,11 +74,11 @@ def summarise_choices(
     )
 
 
-def _design_effect(right: NDArray[np.float64], choices: NDArray[np.float64]) -> float:
+def _design_effect(right: Counts, choices: Counts) -> float:
     """Return how many clustered choices are worth one independent choice, at least 1."""
-    typical = float((choices**2).sum() / choices.sum())
-    right = np.append(right, (typical, 0.0))
-    choices = np.append(choices, (typical, typical))
-    share = right.sum() / choices.sum()
-    spread = float(((right - share * choices) ** 2).sum()) * len(right) / (len(right) - 1)
-    return max(1.0, spread / float(share * (1 - share) * choices.sum()))
+    typical = float((choices.astype(np.float64) ** 2).sum() / choices.sum())
+    good = np.append(right, (typical, 0.0))
+    made = np.append(choices, (typical, typical))
+    share = good.sum() / made.sum()
+    spread = float(((good - share * made) ** 2).sum()) * len(made) / (len(made) - 1)
+    return max(1.0, spread / float(share * (1 - share) * made.sum()))

@@ -36,9 +36,7 @@ def cost_of_following(
     )
 
 
-def _half(
-    first: list[Floats], second: list[Floats], level: float, *, by_training: bool
-) -> float:
+def _half(first: list[Floats], second: list[Floats], level: float, *, by_training: bool) -> float:
     """Return the half width of Welch's interval of the difference of two means."""
     errors: list[tuple[float, float]] = []
     for group in (first, second):

@@ -37,8 +37,7 @@ class Design:
     @cached_property
     def solve(self) -> Floats:
         """Return the matrix that turns order means into pair effects, [pairs, orders]."""
-        found: Floats = np.linalg.pinv(self.signs, rcond=_RANK)
-        return found
+        return np.linalg.pinv(self.signs, rcond=_RANK).astype(np.float64)
 
     @cached_property
     def estimable(self) -> tuple[bool, ...]:

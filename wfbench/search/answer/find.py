@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wfbench.contract import Order, UsageError
 from wfbench.orders import check_order
@@ -86,31 +85,27 @@ def _checked(sweeps: Sequence[Sweep]) -> list[Sweep]:
         raise UsageError("a sweep must have at least one order, and each order once")
     for order in orders:
         check_order(order, len(orders[0]))
-    found = []
-    for sweep in sweeps:
-        if sorted_orders(sweep.orders) != orders:
-            raise UsageError("all sweeps of an answer must have the same orders")
-        shape = sweep.env_return.shape
-        if len(shape) != 2 or shape[0] != len(orders) or not shape[1]:
-            raise UsageError(f"returns of shape {shape} do not fit {len(orders)} orders")
-        if sweep.choices.shape != shape or sweep.right.shape != shape:
-            raise UsageError("returns, choices and right choices must have the same shape")
-        if not np.isfinite(sweep.env_return).all():
-            raise UsageError("a sweep has a return that is not a finite number")
-        if (sweep.right < 0).any() or (sweep.right > sweep.choices).any():
-            raise UsageError("a sweep has more right choices than choices, or fewer than none")
-        place = [sweep.orders.index(order) for order in orders]
-        found.append(
-            Sweep(
-                orders,
-                np.asarray(sweep.env_return, dtype=np.float64)[place],
-                sweep.choices[place],
-                sweep.right[place],
-            )
-        )
+    found = [_sorted_sweep(sweep, orders) for sweep in sweeps]
     if len(found) == 1 and found[0].env_return.shape[1] < 2:
         raise UsageError("one training needs at least 2 episodes per order")
     return found
+
+
+def _sorted_sweep(sweep: Sweep, orders: tuple[Order, ...]) -> Sweep:
+    if sorted_orders(sweep.orders) != orders:
+        raise UsageError("all sweeps of an answer must have the same orders")
+    shape = sweep.env_return.shape
+    if len(shape) != 2 or shape[0] != len(orders) or not shape[1]:
+        raise UsageError(f"returns of shape {shape} do not fit {len(orders)} orders")
+    if sweep.choices.shape != shape or sweep.right.shape != shape:
+        raise UsageError("returns, choices and right choices must have the same shape")
+    if not np.isfinite(sweep.env_return).all():
+        raise UsageError("a sweep has a return that is not a finite number")
+    if (sweep.right < 0).any() or (sweep.right > sweep.choices).any():
+        raise UsageError("a sweep has more right choices than choices, or fewer than none")
+    place = [sweep.orders.index(order) for order in orders]
+    returns = np.asarray(sweep.env_return, dtype=np.float64)
+    return Sweep(orders, returns[place], sweep.choices[place], sweep.right[place])
 
 
 def _order_results(
@@ -119,38 +114,27 @@ def _order_results(
     means = np.mean([sweep.env_return.mean(axis=1) for sweep in sweeps], axis=0)
     right = np.concatenate([sweep.right for sweep in sweeps], axis=1)
     choices = np.concatenate([sweep.choices for sweep in sweeps], axis=1)
-    return tuple(
-        _order_result(order, index, means, compared, centre, right[index], choices[index], threshold)
-        for index, order in enumerate(sweeps[0].orders)
-    )
-
-
-def _order_result(
-    order: Order,
-    index: int,
-    means: Floats,
-    compared: Comparison,
-    centre: float,
-    right: NDArray[np.int64],
-    choices: NDArray[np.int64],
-    threshold: float,
-) -> OrderResult:
-    share, low, high = share_interval(right, choices)
-    count = int(choices.sum())
-    return OrderResult(
-        order=order,
-        mean=float(means[index]),
-        estimate=centre + float(compared.estimate[index]),
-        half=float(compared.half[index]),
-        may_be_best=bool(compared.may_be_best[index]),
-        worse_by_at_most=float(compared.worse_by_at_most[index]),
-        choices=count,
-        choices_per_episode=count / len(choices),
-        share_right=share,
-        share_low=low,
-        share_high=high,
-        status=status_of(share, count, threshold),
-    )
+    results = []
+    for index, order in enumerate(sweeps[0].orders):
+        share, low, high = share_interval(right[index], choices[index])
+        count = int(choices[index].sum())
+        results.append(
+            OrderResult(
+                order=order,
+                mean=float(means[index]),
+                estimate=centre + float(compared.estimate[index]),
+                half=float(compared.half[index]),
+                may_be_best=bool(compared.may_be_best[index]),
+                worse_by_at_most=float(compared.worse_by_at_most[index]),
+                choices=count,
+                choices_per_episode=count / choices.shape[1],
+                share_right=share,
+                share_low=low,
+                share_high=high,
+                status=status_of(share, count, threshold),
+            )
+        )
+    return tuple(results)
 
 
 def _verdict(trainings: int, *, different: bool) -> Verdict:
@@ -160,7 +144,11 @@ def _verdict(trainings: int, *, different: bool) -> Verdict:
 
 
 def _largest_effect(effects: tuple[PairEffect, ...]) -> float | None:
-    sizes = [abs(one.effect) + one.half for one in effects if one.effect is not None and one.half is not None]
+    sizes = [
+        abs(one.effect) + one.half
+        for one in effects
+        if one.effect is not None and one.half is not None
+    ]
     return max(sizes, default=None)
 
 
