@@ -1,0 +1,95 @@
+"""Compare every order with the best one (Hsu's multiple comparisons with the best)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.search.answer.noise import Part, Replicates
+from wfbench.search.answer.quantiles import Floats, normal_draws, scale_draws, t_quantile
+
+_DRAWS = 2500
+_DRAWS_EACH = 1000
+"""Draws per order where each order needs a critical value of its own."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every order against the best; arrays over orders."""
+
+    estimate: Floats
+    """Less the mean over orders."""
+    half: Floats
+    may_be_best: NDArray[np.bool_]
+    worse_by_at_most: Floats
+
+
+def compare_with_best(found: Replicates, level: float, *, different: bool, raw: bool) -> Comparison:
+    """Return the comparison; if orders are not `different`, each may be the best.
+
+    Means are those that pair effects explain, or raw ones. Trainings favour orders that are alike
+    together, so the noise of a difference depends on which orders differ: the pair space has one
+    variance for positions and one for cycles, and the rest has its own. Simulated critical values
+    account for how well each of them is known.
+    """
+    design = found.design
+    mean = found.mean()
+    mean = mean - mean.mean()
+    estimate = mean if raw else design.pairs @ (design.pairs.T @ mean)
+    parts = found.parts(rest=raw)
+    squares = [_squared_distances(part.factor) for part in parts]
+    width = np.sqrt(sum(squares, np.zeros((len(mean), len(mean)))))
+    critical = _critical(parts, squares, level, one=design.complete and found.even)
+    reach = critical[:, None] * width
+    gap = estimate[None, :] - estimate[:, None]  # [i, j]: how far j is ahead of i
+    may_be_best = (gap <= reach + found.tiny).all(axis=1)
+    may_be_best[[np.argmax(estimate), np.argmax(mean)]] = True
+    if not different:
+        may_be_best[:] = True
+    ahead = (reach - gap)[may_be_best]  # [best, j]: how far each possible best may be ahead of j
+    ahead[np.arange(len(ahead)), np.flatnonzero(may_be_best)] = 0.0
+    worse = np.maximum(ahead.max(axis=0), 0.0)
+    worse[worse <= found.tiny] = 0.0
+    own = sum(((part.factor**2).sum(axis=1) for part in parts), np.zeros(len(mean)))
+    df = min((part.df for part in parts), default=1)
+    half = t_quantile(level, df) * np.sqrt(own)
+    return Comparison(estimate, half, may_be_best, worse)
+
+
+def _critical(parts: list[Part], squares: list[Floats], level: float, *, one: bool) -> Floats:
+    """Return each order's critical value as the control of one-sided comparisons.
+
+    If `one`, orders are alike but for the names of their units, so the first one's serves all.
+    """
+    count = len(squares[0]) if squares else 1
+    draws = _DRAWS if one else _DRAWS_EACH
+    noise = np.zeros((draws, count))
+    for stream, part in enumerate(parts):
+        noise += normal_draws(draws, part.factor.shape[1], 10 + stream) @ part.factor.T
+    scales = [scale_draws(draws, part.df, 10 + stream) for stream, part in enumerate(parts)]
+    controls = range(1 if one else count)
+    found = np.array([_control_quantile(noise, scales, squares, i, level) for i in controls])
+    return np.broadcast_to(found, (count,)) if one else found
+
+
+def _control_quantile(
+    noise: Floats, scales: list[Floats], squares: list[Floats], control: int, level: float
+) -> float:
+    variance = np.zeros_like(noise)
+    for scale, square in zip(scales, squares, strict=True):
+        variance += np.outer(scale, square[control])
+    used = variance[0] > 0
+    if not used.any():
+        return 0.0
+    lead = noise[:, used] - noise[:, [control]]
+    return max(0.0, float(np.quantile((lead / np.sqrt(variance[:, used])).max(axis=1), level)))
+
+
+def _squared_distances(factor: Floats) -> Floats:
+    inner = factor @ factor.T
+    own = np.diag(inner)
+    found = own[:, None] + own[None, :] - 2 * inner
+    found[found <= 1e-12 * max(float(own.max(initial=0)), 1e-300)] = 0.0
+    return np.asarray(found)
