@@ -30,7 +30,8 @@ class PlainLines:
         line = self._line(event)
         if line is not None:
             self._spoke = monotonic()
-            sys.stdout.write(f"{self._label}{line}\n")
+            for one in (line, *(f"    {says}" for says in event.get("says", ()))):
+                sys.stdout.write(f"{self._label}{one}\n")
             sys.stdout.flush()
 
     def _line(self, event: Event) -> str | None:

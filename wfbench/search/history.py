@@ -22,8 +22,10 @@ from wfbench.store.events import (
 )
 from wfbench.store.files import read_json
 from wfbench.store.policy_file import read_checkpoint
-from wfbench.store.run import RunStore, checkpoint_path, read_log
+from wfbench.store.run import RunStore, checkpoint_path, read_log, sweep_path
+from wfbench.store.sweeps import read_sweeps
 
+from .conclusion import Findings
 from .job import calling
 from .planning import restored_choice, restored_settings
 
@@ -119,6 +121,15 @@ class RecordedSearch:
     def written(self, order: Order) -> str:
         """Return an order as people write it."""
         return written_order(order, self.units)
+
+
+def read_findings(search: RecordedSearch) -> Findings | None:
+    """Return what a joint run has found so far; None if it trains orders one by one."""
+    settings = restored_settings(search.config)
+    if not settings.joint:
+        return None
+    found = [(one, read_sweeps(sweep_path(search.path, one.workflow))) for one in search.finished()]
+    return Findings(search.units, settings.threshold, settings.stress, tuple(found))
 
 
 def recorded(store: RunStore) -> RecordedSearch:

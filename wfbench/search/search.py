@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wfbench.collecting.seeding import Purpose, purpose_seed
@@ -22,14 +22,17 @@ from wfbench.store.events import (
     WorkerLost,
     WorkflowFailed,
     WorkflowFinished,
+    WorkflowResult,
     WorkflowStarted,
     best_of,
     better,
 )
 from wfbench.store.policy_file import Checkpoint, PolicyLabel, StoredPolicy
 from wfbench.store.run import RunStore
+from wfbench.store.sweeps import Sweep
 
 from .budget import Pace, RunBudget, time_for
+from .conclusion import Findings
 from .history import RecordedSearch, recorded
 from .job import SearchJob, calling_searcher
 from .planning import KINDS
@@ -59,6 +62,7 @@ class Search:
         self._received: dict[int, deque[Update | Trained | Failure]] = {}
         self._announced = -1
         self._late = False
+        self._sweeps: dict[int, Mapping[str, Sweep]] = {}
 
     @property
     def ended(self) -> bool:
@@ -197,10 +201,14 @@ class Search:
 
     def _record_result(self, trained: Trained) -> None:
         job, clock = self.job, self._recorder.clock
+        with clock.phase("search"):
+            self._sweeps[trained.result.workflow] = trained.sweeps
+            says = self._findings(trained.result).sentences() if trained.sweeps else ()
         result = WorkflowFinished(
             **vars(trained.result),
             **job.definitions,
             best=better(trained.result, self.best),
+            says=says,
         )
         self._recorder.env_steps_spent += result.evaluation_steps
         self._pace = trained.pace
@@ -221,6 +229,19 @@ class Search:
                 self.store.save_best(policy)
             if result.stage == SPECIAL:
                 self.store.save_policy(job.written(result.order), policy)
+
+    def _findings(self, *more: WorkflowResult) -> Findings:
+        """Return the trainings so far with their sweeps, those of a resumed run from its files."""
+        results = [*self.finished, *more]
+        for result in self.finished:
+            if result.workflow not in self._sweeps:
+                self._sweeps[result.workflow] = self.store.load_sweeps(result.workflow)
+        return Findings(
+            self.job.model.units,
+            self.job.config.threshold,
+            self.job.config.stress,
+            tuple((result, self._sweeps[result.workflow]) for result in results),
+        )
 
     def _label(self, trained: Trained) -> PolicyLabel:
         job, result = self.job, trained.result

@@ -6,10 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wfbench.collecting.in_process import InProcessCollector
 from wfbench.collecting.seeding import Purpose, make_plan
-from wfbench.contract import CollectError, Collector, EnvRef, Order, Plan, Policy, WorkflowModel
+from wfbench.contract import (
+    CollectError,
+    Collector,
+    EnvRef,
+    Order,
+    Plan,
+    Policy,
+    Rollout,
+    WorkflowModel,
+)
 from wfbench.orders import format_order
 from wfbench.orders.compliance import Episodes, Shaper
 from wfbench.orders.forms import FormOptions, shaped_ref, shown_code
@@ -42,17 +52,21 @@ class SweepPlan:
     def run(self, policy: Policy, orders: Sequence[Order]) -> tuple[Sweep, Episodes]:
         """Play and judge every order; return what is kept, and all episodes, order by order."""
         plan = make_plan(self.ref, self.episodes, self.seed, purpose=Purpose.EVALUATION)
-        played = [self._order(policy, plan, order) for order in orders]
+        found = [self._order(policy, plan, order) for order in orders]
+        played = [episodes for episodes, _ in found]
         sweep = Sweep(
             tuple(orders),
             np.stack([one.env_return for one in played]),
             np.stack([one.counted for one in played]),
             np.stack([one.right for one in played]),
+            np.stack([met for _, met in found]),
         )
         return sweep, Episodes.joined(played)
 
-    def _order(self, policy: Policy, plan: Plan, order: Order) -> Episodes:
-        """Return the first episode of every environment under an order."""
+    def _order(
+        self, policy: Policy, plan: Plan, order: Order
+    ) -> tuple[Episodes, NDArray[np.int64]]:
+        """Return the first episode of every environment under an order, and the choices met."""
         form = FormOptions(**self.ref.form)
         shown = format_order(order, self.model.units)
         form = replace(form, orders=shown, hold=str(self.hold) if self.hold else "")
@@ -60,20 +74,47 @@ class SweepPlan:
         code = shown_code(ref, self.model)
         shaper = Shaper(self.model, order if code is None else code, definition=self.definition)
         kept: list[Episodes] = []
+        units = len(self.model.units)
+        met = np.zeros((2**units, units), dtype=np.int64)
         with self.collector() as collector:
             collector.open(replace(plan, env=ref))
             missing = np.ones(self.episodes, dtype=np.bool_)
             for _ in range(_PATIENCE):
-                ended = shaper.shape(collector.collect(policy, self.episode_steps)).episodes
+                rollout = collector.collect(policy, self.episode_steps)
+                met += choices_met(rollout, self.model, missing)
+                ended = shaper.shape(rollout).episodes
                 first = np.unique(ended.env_id, return_index=True)[1]
                 kept.append(ended.chosen(first[missing[ended.env_id[first]]]))
                 missing[ended.env_id] = False
                 if not missing.any():
-                    return _by_env(kept)
+                    return _by_env(kept), met
         raise CollectError(
             f"{missing.sum()} of {self.episodes} episodes did not end within "
             f"{_PATIENCE * self.episode_steps} steps; the environment's episodes are longer"
         )
+
+
+def choices_met(
+    rollout: Rollout, model: WorkflowModel, wanted: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Count choices by the set of compromised unit types and the type that was fixed.
+
+    Only rows up to the first end of an episode count, and only of `wanted` environments.
+    """
+    units = len(model.units)
+    sets = np.zeros(rollout.actions.shape, dtype=np.int64)
+    for host, unit in enumerate(model.host_unit):
+        if host not in model.footholds:
+            owned = (rollout.compromised >> np.uint32(host)) & np.uint32(1)
+            sets |= owned.astype(np.int64) << unit
+    fixes = zip(model.fix_host, model.fix_unit, strict=True)
+    fixed = np.array([-1 if host in model.footholds else unit for host, unit in fixes])
+    chosen_unit = fixed[rollout.actions]
+    first = np.cumsum(rollout.ended, axis=0) - rollout.ended == 0
+    several = sets & (sets - 1) != 0
+    graded = (chosen_unit >= 0) & rollout.ended_session & several & first & wanted[rollout.env_id]
+    met = np.bincount(sets[graded] * units + chosen_unit[graded], minlength=2**units * units)
+    return met.reshape(2**units, units)
 
 
 def _by_env(parts: Sequence[Episodes]) -> Episodes:

@@ -198,6 +198,8 @@ class WorkflowFinished(WorkflowResult, kind="workflow-finished"):
     secondary: str = ""
     best: bool = False
     """Whether the run keeps its policy as the best so far."""
+    says: tuple[str, ...] = ()
+    """What a joint run has found by then, in sentences."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,8 @@ SCHEMA = "sweeps/1"
 NORMAL, STRESS = "normal", "stress"
 """The sweeps of a joint run: from the start of an episode, and after blue was held."""
 _ARRAYS = ("env_return", "choices", "right")
+_MET = "met"
+_UNKNOWN = np.zeros((0, 0, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,17 @@ class Sweep:
     """[orders, episodes] fixes made where there was a choice."""
     right: NDArray[np.int64]
     """[orders, episodes] of those, the ones that follow the order."""
+    met: NDArray[np.int64] = _UNKNOWN
+    """[orders, sets of units, units] how often a choice was made while this set of unit types was
+    compromised (bit u: unit u), by the type that was fixed."""
 
 
 def write_sweeps(path: Path, sweeps: Mapping[str, Sweep]) -> None:
     """Write sweeps by name."""
     arrays = {f"{name}/{part}": getattr(s, part) for name, s in sweeps.items() for part in _ARRAYS}
-    arrays |= {f"{name}/orders": np.array(s.orders, dtype=np.int64) for name, s in sweeps.items()}
+    for name, sweep in sweeps.items():
+        arrays[f"{name}/orders"] = np.array(sweep.orders, dtype=np.int64)
+        arrays[f"{name}/{_MET}"] = sweep.met
     write_arrays(path, arrays, {"schema": f"wfbench/{SCHEMA}", "sweeps": list(sweeps)})
 
 
@@ -50,5 +57,27 @@ def read_sweeps(path: Path) -> dict[str, Sweep]:
         orders, *values = (np.asarray(part) for part in parts)
         if any(value.shape != (len(orders), values[0].shape[1]) for value in values):
             raise UsageError(f"{path}: the arrays of sweep {name!r} differ in shape")
-        found[str(name)] = Sweep(tuple(map(tuple, orders.tolist())), *values)
+        units = orders.shape[1]
+        met = arrays.get(f"{name}/{_MET}")
+        if met is None or met.shape != (len(orders), 2**units, units):
+            raise UsageError(f"{path}: sweep {name!r} does not say which choices were met")
+        found[str(name)] = Sweep(tuple(map(tuple, orders.tolist())), *values, met)
     return found
+
+
+def right_by(sweep: Sweep, judges: Sequence[Order]) -> NDArray[np.float64]:
+    """Return the share of each policy's choices that each judging order calls right.
+
+    [orders, judges]; NaN where there was no choice.
+    """
+    units = sweep.met.shape[2]
+    member = (np.arange(2**units)[:, None] >> np.arange(units)) & 1 == 1
+    total = sweep.met.sum(axis=(1, 2))
+    shares = np.full((len(sweep.orders), len(judges)), np.nan)
+    for column, judge in enumerate(judges):
+        place = np.argsort(judge)
+        first = np.where(member, place, units).min(axis=1)
+        right = (place[None, :] == first[:, None]) & member
+        counted = (sweep.met * right).sum(axis=(1, 2))
+        shares[total > 0, column] = counted[total > 0] / total[total > 0]
+    return shares

@@ -109,4 +109,4 @@ def _line(cells: Iterable[str]) -> str:
 _WORK = tuple(f"{name}_seconds" for name in ("work", *PHASES))
 _UPDATES = _columns(UpdateFinished, "stats")
 UPDATE_COLUMNS = (*("return" if name == "env_return" else name for name in _UPDATES), *_WORK)
-WORKFLOW_COLUMNS = (*_columns(WorkflowFinished, "best"), "wall_seconds", *_WORK)
+WORKFLOW_COLUMNS = (*_columns(WorkflowFinished, "best", "says"), "wall_seconds", *_WORK)

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.contract import Order
+from wfbench.orders.compliance import MIN_CHOICES
 from wfbench.search.answer.records import ChoiceSummary, Status
 
 FOLLOWED = 0.95
 """An order is followed if at least this share of the choices is right."""
-MIN_CHOICES = 50
-"""An order with fewer choices on record is untested."""
 FEW_CHOICES = 0.1
 """With fewer choices per episode than this a defender hardly faces a choice."""
 

@@ -1,0 +1,185 @@
+"""What a joint run has found, in sentences that a person can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from wfbench.contract import Order
+from wfbench.orders import format_order, short_names
+from wfbench.search.answer import Answer, PairEffect, find_answer, share_interval
+from wfbench.store.events import FREE, JOINT, SPECIAL, WorkflowResult
+from wfbench.store.sweeps import NORMAL, STRESS, Sweep
+
+_SHOWN = 3
+"""Effects that are named one by one."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The trainings of a joint run that have ended, each with its sweeps."""
+
+    units: tuple[str, ...]
+    threshold: float
+    stress: int
+    trainings: tuple[tuple[WorkflowResult, Mapping[str, Sweep]], ...]
+
+    def sweeps(self, stage: str, name: str = NORMAL) -> list[Sweep]:
+        """Return the sweeps of every sound training of a stage."""
+        return [
+            sweeps[name]
+            for result, sweeps in self.trainings
+            if result.stage == stage and result.sound and name in sweeps
+        ]
+
+    @cached_property
+    def answer(self) -> Answer | None:
+        """Return what is known about orders; None before the first joint training."""
+        joint = self.sweeps(JOINT)
+        if not joint:
+            return None
+        return find_answer(joint, free=self.sweeps(FREE), threshold=self.threshold)
+
+    @cached_property
+    def stressed(self) -> Answer | None:
+        """Return the same after blue was held."""
+        joint = self.sweeps(JOINT, STRESS)
+        return find_answer(joint, threshold=self.threshold) if joint else None
+
+    @property
+    def specialised(self) -> list[tuple[WorkflowResult, Sweep]]:
+        """Return the specialised orders, best first."""
+        found = [
+            (result, sweeps[NORMAL])
+            for result, sweeps in self.trainings
+            if result.stage == SPECIAL and result.sound
+        ]
+        return sorted(found, key=lambda one: -one[1].env_return.mean())
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return the conclusion, one statement per line; empty before the first answer."""
+        answer = self.answer
+        if answer is None:
+            return ()
+        lines = [*_about_orders(answer, self.units), _about_choices(answer)]
+        if self.stressed is not None:
+            lines.append(_about_stress(self.stressed, self.stress))
+        if answer.cost is not None:
+            lines.append(_about_cost(answer))
+        if self.specialised:
+            lines.append(self._about_specialised())
+        return tuple(lines)
+
+    def _about_specialised(self) -> str:
+        result, sweep = self.specialised[0]
+        returns = sweep.env_return.reshape(-1)
+        half = 1.96 * returns.std(ddof=1) / np.sqrt(len(returns)) if len(returns) > 1 else np.nan
+        share, *_ = share_interval(sweep.right.reshape(-1), sweep.choices.reshape(-1))
+        right = "no choices" if share is None else f"{share:.1%} of its choices right"
+        many = len(self.specialised)
+        return (
+            f"Best of {many} specialised {'order' if many == 1 else 'orders'}: "
+            f"{format_order(result.order, self.units)} at {returns.mean():.2f} ± {half:.2f} "
+            f"({right})."
+        )
+
+
+def _about_orders(answer: Answer, units: tuple[str, ...]) -> list[str]:
+    best = format_order(answer.best_order, units)
+    if answer.verdict == "provisional":
+        says = (
+            f"First answer, from one training: mean return {answer.mean_return:.2f} over "
+            f"{len(answer.orders)} orders, {best} best so far. Whether orders differ needs a "
+            "second training."
+        )
+        return [says]
+    if answer.verdict == "no-difference":
+        why = (
+            f", because a good defender faces {answer.choices.per_episode:.2f} choices per episode"
+            if answer.few_choices
+            else ""
+        )
+        says = (
+            f"The order makes no difference here{why}: mean return {answer.mean_return:.2f}; "
+            f"no order can be {answer.largest_difference:.2f} points worse than the best."
+        )
+        return [says]
+    others = len(answer.best) - 1
+    told = f"{others} other orders cannot be told from it" if others else "it is the only one"
+    mean = {one.order: one.estimate for one in answer.orders}[answer.best_order]
+    return [
+        f"{_effects(answer.effects, units)}.",
+        f"Best order: {best} at {mean:.2f} (all orders {answer.mean_return:.2f}); {told}.",
+    ]
+
+
+def _effects(effects: Sequence[PairEffect], units: tuple[str, ...]) -> str:
+    """Say which precedences matter, and how small the others are."""
+    letters = short_names(units)
+    known = [one for one in effects if one.effect is not None and one.half is not None]
+    strong = sorted((o for o in known if o.significant), key=lambda o: -abs(o.effect or 0.0))
+    said = [_effect(one, letters) for one in strong[:_SHOWN]]
+    if not said:
+        return "Orders differ, but no single pair of units explains how"
+    if len(strong) > _SHOWN:
+        said.append(f"{len(strong) - _SHOWN} more pairs matter less")
+    weak = [abs(one.effect or 0.0) + (one.half or 0.0) for one in known if not one.significant]
+    if weak:
+        said.append(f"no other pair matters: all below {max(weak):.1f}")
+    return "; ".join(said)
+
+
+def _effect(one: PairEffect, letters: Sequence[str]) -> str:
+    first, second, effect = one.first, one.second, one.effect or 0.0
+    if effect < 0:
+        first, second, effect = second, first, -effect
+    return (
+        f"{letters[first]} before {letters[second]}: +{effect:.1f} ± {one.half or 0.0:.1f} points"
+    )
+
+
+def _about_choices(answer: Answer) -> str:
+    choices, orders = answer.choices, len(answer.orders)
+    if choices.share_right is None or len(choices.untested) == orders:
+        return (
+            f"Compliance is untested: {choices.per_episode:.2f} choices per episode, "
+            f"{choices.choices} in all."
+        )
+    untested = f", {len(choices.untested)} untested" if choices.untested else ""
+    return (
+        f"{len(choices.followed)} of {orders} orders are followed at {choices.threshold:.0%} or "
+        f"more{untested}: {choices.share_right:.1%} of {choices.per_episode:.1f} choices per "
+        "episode are right."
+    )
+
+
+def _about_stress(answer: Answer, held: int) -> str:
+    choices = answer.choices
+    if choices.share_right is None:
+        return f"After {held} held steps there are no choices."
+    return (
+        f"After {held} held steps {len(choices.followed)} of {len(answer.orders)} are: "
+        f"{choices.share_right:.1%} of {choices.per_episode:.1f} choices per episode are right."
+    )
+
+
+def _about_cost(answer: Answer) -> str:
+    cost = answer.cost
+    if cost is None:
+        return ""
+    value = cost.against_best
+    half = (value.high - value.low) / 2
+    if value.low > 0:
+        return f"Following the best order costs {value.value:.2f} ± {half:.2f} points."
+    return (
+        f"Following the best order costs nothing that could be measured ({value.value:.2f} ± "
+        f"{half:.2f} points against a policy without an order)."
+    )
+
+
+def order_means(sweep: Sweep) -> dict[Order, float]:
+    """Return the mean return of every order of a sweep."""
+    return dict(zip(sweep.orders, sweep.env_return.mean(axis=1).tolist(), strict=True))
