@@ -110,7 +110,8 @@ def choices_met(
     fixes = zip(model.fix_host, model.fix_unit, strict=True)
     fixed = np.array([-1 if host in model.footholds else unit for host, unit in fixes])
     chosen_unit = fixed[rollout.actions]
-    first = np.cumsum(rollout.ended, axis=0) - rollout.ended == 0
+    ended = rollout.ended
+    first: NDArray[np.bool_] = np.cumsum(ended, axis=0) == ended
     several = sets & (sets - 1) != 0
     graded = (chosen_unit >= 0) & rollout.ended_session & several & first & wanted[rollout.env_id]
     met = np.bincount(sets[graded] * units + chosen_unit[graded], minlength=2**units * units)

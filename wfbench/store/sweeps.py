@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,6 @@ NORMAL, STRESS = "normal", "stress"
 """The sweeps of a joint run: from the start of an episode, and after blue was held."""
 _ARRAYS = ("env_return", "choices", "right")
 _MET = "met"
-_UNKNOWN = np.zeros((0, 0, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Sweep:
     """[orders, episodes] fixes made where there was a choice."""
     right: NDArray[np.int64]
     """[orders, episodes] of those, the ones that follow the order."""
-    met: NDArray[np.int64] = _UNKNOWN
+    met: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 0, 0), dtype=np.int64))
     """[orders, sets of units, units] how often a choice was made while this set of unit types was
     compromised (bit u: unit u), by the type that was fixed."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wfbench.search.answer.choices import FEW_CHOICES, FOLLOWED, MIN_CHOICES, share_interval
+from wfbench.search.answer.choices import FEW_CHOICES, FOLLOWED, share_interval
 from wfbench.search.answer.find import find_answer
 from wfbench.search.answer.records import (
     Answer,
@@ -17,7 +17,6 @@ from wfbench.search.answer.records import (
 __all__ = [
     "FEW_CHOICES",
     "FOLLOWED",
-    "MIN_CHOICES",
     "Answer",
     "ChoiceSummary",
     "Estimate",
