@@ -53,14 +53,15 @@ def read_sweeps(path: Path) -> dict[str, Sweep]:
         parts = [arrays.get(f"{name}/{part}") for part in ("orders", *_ARRAYS)]
         if any(part is None or part.ndim != 2 for part in parts):
             raise UsageError(f"{path}: sweep {name!r} lacks arrays that it should have")
-        orders, *values = (np.asarray(part) for part in parts)
+        orders, returns, choices, right = (np.asarray(part) for part in parts)
+        values = (returns, choices, right)
         if any(value.shape != (len(orders), values[0].shape[1]) for value in values):
             raise UsageError(f"{path}: the arrays of sweep {name!r} differ in shape")
         units = orders.shape[1]
         met = arrays.get(f"{name}/{_MET}")
         if met is None or met.shape != (len(orders), 2**units, units):
             raise UsageError(f"{path}: sweep {name!r} does not say which choices were met")
-        found[str(name)] = Sweep(tuple(map(tuple, orders.tolist())), *values, met)
+        found[str(name)] = Sweep(tuple(map(tuple, orders.tolist())), returns, choices, right, met)
     return found
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from wfbench.contract import Order, UsageError
 from wfbench.orders import all_orders, precedences, unit_pairs
-from wfbench.search.answer import MIN_CHOICES, Answer, PairEffect, find_answer, share_interval
+from wfbench.orders.compliance import MIN_CHOICES
+from wfbench.search.answer import Answer, PairEffect, find_answer, share_interval
 from wfbench.search.answer.best import compare_with_best
 from wfbench.search.answer.design import design_of
 from wfbench.search.answer.effects import any_difference, beyond_pairs, pair_effects
