@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,6 +15,8 @@ from wfbench.orders import all_orders, format_order, parse_order
 from wfbench.orders.compliance import DEFAULT as DEFAULT_DEFINITION
 from wfbench.orders.compliance import find_definition
 from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
+from wfbench.report.sections.joint import orders_data, orders_section
+from wfbench.search.answer import Answer, find_answer
 from wfbench.search.evaluation import (
     CrossRow,
     EvaluationCell,
@@ -22,6 +24,7 @@ from wfbench.search.evaluation import (
     cross_evaluate,
     grid,
     judge_all,
+    sweep_orders,
 )
 from wfbench.search.evaluation import evaluate as play_cells
 from wfbench.search.job import workflow_model
@@ -30,6 +33,7 @@ from wfbench.search.subjects import greedy as sharpened
 from wfbench.settings.selection import env_ref, select
 from wfbench.store.evaluations import save_evaluation
 from wfbench.store.places import DEFAULT, MATRIX_FILE, find_run
+from wfbench.store.sweeps import NORMAL, Sweep
 
 if TYPE_CHECKING:
     from wfbench.report.document import Section
@@ -38,6 +42,7 @@ REDS = ("bline", "meander", "sleep")
 HORIZONS = (30, 50, 100)
 EPISODES = 1000
 CROSS_EPISODES = 200
+STRESS_STEPS = 15
 TRAINED = "trained"
 
 
@@ -68,6 +73,37 @@ class EvaluationResult(Result):
 
     def _sections(self) -> Sequence[Section]:
         return [evaluation_section(self.to_dict(), self.units)]
+
+
+@dataclass(frozen=True, repr=False)
+class OrdersResult(Result):
+    """Return and right choices of a joint policy under each order, on common seeds."""
+
+    schema: ClassVar[str] = "orders-evaluation/1"
+    policy: str
+    definition: str
+    seed: int
+    units: tuple[str, ...]
+    stress: int
+    """Steps that blue was held in the stress episodes."""
+    sweeps: Mapping[str, Sweep]
+    """By name: `normal`, and `stress` if there was any."""
+
+    @property
+    def answer(self) -> Answer:
+        """What the evaluation tells about orders, for this policy."""
+        return find_answer([self.sweeps[NORMAL]])
+
+    def _values(self) -> Values:
+        values = {"policy": self.policy, "definition": self.definition, "seed": self.seed}
+        return values | orders_data(self.sweeps, self.units, self.stress)
+
+    def _rows(self) -> Rows:
+        rows: Rows = self._values()["orders"]
+        return rows
+
+    def _sections(self) -> Sequence[Section]:
+        return [orders_section(self.to_dict(), self.units)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,22 +149,25 @@ def evaluate(
     greedy: bool = False,
     order: str | None = None,
     orders: str | None = None,
+    stress: int = STRESS_STEPS,
     definition: str | None = None,
     env: str | None = None,
     collector: str = "vector",
     seed: int = 0,
     save: bool = False,
     out: str | Path = DEFAULT,
-) -> EvaluationResult | CrossEvaluationResult:
+) -> EvaluationResult | CrossEvaluationResult | OrdersResult:
     """Play a frozen policy on fresh seeds.
 
     policy: a policy.npz, a run, or a reference of the environment such as "random" or "sleep".
     horizon, red: steps per episode (default 30, 50, 100) and red agents (default all three).
     episodes: per cell; default 1000, and 200 with `orders`.
     greedy: always take the most likely action.
-    order: judge compliance by this order; a reference follows it. Default: its own.
-    orders: "all" or "A,B,...": give the policy these orders' codes and judge it by every order;
+    order: the order to follow, for a joint policy or a reference; else the order that compliance
+        is judged by. Default: its own; a joint policy is given all orders in turn.
+    orders: "all" or "A,B,...": give the policy these orders, and judge it by every order;
         "trained": judge every policy of a run by every order.
+    stress: also play episodes in which blue is held for so many steps at the start; 0: none.
     definition: what counts as compliance. Default: what the policy was trained on.
     env: where to play. Default: where it was trained; a reference plays in cage2.
     save: keep the result with the run, for its report.
@@ -145,13 +184,18 @@ def evaluate(
         setup,
         episodes=usual if episodes is None else episodes,
         definition=definition or setup.definition,
+        stress=stress,
     )
-    found: EvaluationResult | CrossEvaluationResult
+    found: EvaluationResult | CrossEvaluationResult | OrdersResult
     if orders is None:
         judged = subject.order if order is None else parse_order(order, subject.model.units)
+        if subject.order == () and judged:
+            subject = subject.given(judged)
         found = _cells(subject, setup, judged, _several(red, REDS), _several(horizon, HORIZONS))
     elif orders == TRAINED:
         found = _trained(find_run(place, name), env, setup, greedy=greedy)
+    elif subject.order == ():
+        found = _swept(subject, setup, orders)
     else:
         found = _crossed(subject, setup, orders)
     if run is not None:
@@ -202,16 +246,33 @@ def _cells(
 ) -> EvaluationResult:
     units, spec = subject.model.units, subject.env.spec
     judged = tuple(range(len(units))) if order is None else order
+    shown = format_order(judged, units) if judged else "the order in force"
     cells = play_cells(subject, setup, judged, grid(subject, reds, horizons))
     return EvaluationResult(
         policy=subject.name,
         env=spec.name,
-        order=format_order(judged, units),
+        order=shown,
         definition=find_definition(setup.definition).id,
         seed=setup.seed,
         cells=tuple(cells),
         published=spec.published if isinstance(spec, EnvSpec) else (),
         units=tuple(units),
+    )
+
+
+def _swept(subject: Subject, setup: Setup, orders: str) -> OrdersResult:
+    units = subject.model.units
+    given = all_orders(len(units))
+    if orders != "all":
+        given = tuple(parse_order(part, units) for part in orders.split(","))
+    sweeps = sweep_orders(subject, setup, given)
+    return OrdersResult(
+        policy=subject.name,
+        definition=find_definition(setup.definition).id,
+        seed=setup.seed,
+        units=tuple(units),
+        stress=setup.stress,
+        sweeps=sweeps,
     )
 
 

@@ -21,7 +21,10 @@ PolicySource = Annotated[
 ]
 JudgingOrder = Annotated[
     str | None,
-    typer.Option(help="Judge compliance by this order; a reference follows it. [default: its own]"),
+    typer.Option(
+        help="Order to follow, for a joint policy or a reference; else the order to judge by. "
+        "[default: its own; all in turn for a joint policy]"
+    ),
 ]
 GivenOrders = Annotated[
     str | None,
@@ -60,6 +63,9 @@ def evaluate(
     ] = False,
     order: JudgingOrder = None,
     orders: GivenOrders = None,
+    stress: Annotated[
+        int, typer.Option(min=0, help="Steps that blue is held in stress episodes; 0: none.")
+    ] = 15,
     definition: Annotated[
         str | None,
         typer.Option(help="Definition of compliance. [default: what it was trained on]"),
@@ -84,6 +90,7 @@ def evaluate(
         greedy=greedy,
         order=order,
         orders=orders,
+        stress=stress,
         definition=definition,
         env=env,
         collector=collector,

@@ -14,6 +14,8 @@ from wfbench.search.answer import Answer, PairEffect, find_answer, share_interva
 from wfbench.store.events import FREE, JOINT, SPECIAL, WorkflowResult
 from wfbench.store.sweeps import NORMAL, STRESS, Sweep
 
+_NEGLIGIBLE = 1.0
+"""Points of return that are called no difference."""
 _SHOWN = 3
 """Effects that are named one by one."""
 
@@ -97,16 +99,7 @@ def _about_orders(answer: Answer, units: tuple[str, ...]) -> list[str]:
         )
         return [says]
     if answer.verdict == "no-difference":
-        why = (
-            f", because a good defender faces {answer.choices.per_episode:.2f} choices per episode"
-            if answer.few_choices
-            else ""
-        )
-        says = (
-            f"The order makes no difference here{why}: mean return {answer.mean_return:.2f}; "
-            f"no order can be {answer.largest_difference:.2f} points worse than the best."
-        )
-        return [says]
+        return [_no_difference(answer)]
     others = len(answer.best) - 1
     told = f"{others} other orders cannot be told from it" if others else "it is the only one"
     mean = {one.order: one.estimate for one in answer.orders}[answer.best_order]
@@ -114,6 +107,21 @@ def _about_orders(answer: Answer, units: tuple[str, ...]) -> list[str]:
         f"{_effects(answer.effects, units)}.",
         f"Best order: {best} at {mean:.2f} (all orders {answer.mean_return:.2f}); {told}.",
     ]
+
+
+def _no_difference(answer: Answer) -> str:
+    """Say that orders do not differ, or that this run could not tell."""
+    most, mean = answer.largest_difference, f"mean return {answer.mean_return:.2f}"
+    bound = f"no order can be {most:.2f} points worse than the best"
+    if answer.few_choices:
+        few = f"a good defender faces {answer.choices.per_episode:.2f} choices per episode"
+        return f"The order makes no difference here, because {few}: {mean}; {bound}."
+    if most <= _NEGLIGIBLE:
+        return f"The order makes no difference here: {mean}; {bound}."
+    return (
+        f"No difference between orders was found, but this run could not find less than "
+        f"{most:.1f} points: {mean}. More seeds or episodes tell more."
+    )
 
 
 def _effects(effects: Sequence[PairEffect], units: tuple[str, ...]) -> str:

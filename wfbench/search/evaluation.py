@@ -15,14 +15,19 @@ from wfbench.contract import Order, Policy, Rollout, UsageError
 from wfbench.host.options import all_options
 from wfbench.orders import order_code
 from wfbench.orders.compliance import chance_level, find_definition
+from wfbench.search.answer import share_interval
 from wfbench.settings.selection import Choice
+from wfbench.store.sweeps import NORMAL, STRESS, Sweep
 
 from .episodes import FIELDS, summarise
 from .job import horizon, horizon_option
 from .playing import Played, play
 from .subjects import Subject
+from .sweep import SweepPlan
 
 _RED = "red"
+_STRESS_SHARE = 4
+"""One stress episode for so many normal ones: each has several times as many choices."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,8 @@ class Setup:
     episodes: int
     seed: int
     definition: str
+    stress: int = 0
+    """Steps that blue is held in the stress episodes; 0: none are played."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,13 @@ class EvaluationCell:
     wasted: float
     chance: float | None
     """Compliance of random fixes in the states that this policy met."""
+    compliance_low: float = math.nan
+    compliance_high: float = math.nan
+    """95 % interval of a compliance that is pooled over episodes."""
+    stress_return: float = math.nan
+    stress_compliance: float = math.nan
+    stress_counted: float = math.nan
+    """The same after blue was held, where that was asked for."""
 
 
 def grid(
@@ -80,7 +94,10 @@ def _cell(
     subject = subject.playing(**changed)
     rollouts: list[Rollout] = []
     rows = _play(subject, setup, [order], rollouts.append).rows[0]
-    means = summarise(rows, pooled=find_definition(setup.definition).pooled)
+    pooled = find_definition(setup.definition).pooled
+    means = summarise(rows, pooled=pooled)
+    counted, right = (rows[:, FIELDS.index(name)].astype(np.int64) for name in ("counted", "right"))
+    _, low, high = share_interval(right, counted) if pooled else (None, math.nan, math.nan)
     return EvaluationCell(
         red=red,
         horizon=_steps(subject),
@@ -88,8 +105,39 @@ def _cell(
         env_return=means.env_return,
         half_interval=1.96 * means.return_sd / math.sqrt(len(rows)),
         **means.judged,
-        chance=chance_level(setup.definition, subject.model, order, rollouts[0]),
+        chance=chance_level(setup.definition, subject.model, order, rollouts[0]) if order else None,
+        compliance_low=low,
+        compliance_high=high,
+        **_stress(subject, setup, order),
     )
+
+
+def _stress(subject: Subject, setup: Setup, order: Order) -> dict[str, float]:
+    """Return the figures of episodes in which blue is held at the start, if they are asked for."""
+    if not setup.stress or setup.stress >= _steps(subject) or subject.model.idle is None:
+        return {}
+    held = subject.playing(hold=str(setup.stress))
+    fewer = replace(setup, episodes=-(-setup.episodes // _STRESS_SHARE))
+    rows = _play(held, fewer, [order]).rows[0]
+    means = summarise(rows, pooled=find_definition(setup.definition).pooled)
+    return {
+        "stress_return": means.env_return,
+        "stress_compliance": means.compliance,
+        "stress_counted": means.counted,
+    }
+
+
+def sweep_orders(subject: Subject, setup: Setup, orders: Sequence[Order]) -> dict[str, Sweep]:
+    """Play a policy that follows any order under each of these on common seeds."""
+    plan = SweepPlan(
+        subject.ref, subject.model, setup.definition, setup.episodes, _steps(subject), setup.seed
+    )
+    if subject.ref.batched is None:
+        plan = replace(plan, collector=setup.collector.build)
+    plans = {NORMAL: plan}
+    if setup.stress and subject.model.idle is not None:
+        plans[STRESS] = replace(plan, hold=setup.stress)
+    return {name: each.run(subject.policy, orders)[0] for name, each in plans.items()}
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from wfbench.contract import Order, SearcherSetup, WfbenchError
 from wfbench.host.manager import PluginHost
+from wfbench.settings.config import JOINT
 from wfbench.store.config import StoredConfig, read_config, search_paths
 from wfbench.store.events import (
     LogEntry,
@@ -125,11 +126,11 @@ class RecordedSearch:
 
 def read_findings(search: RecordedSearch) -> Findings | None:
     """Return what a joint run has found so far; None if it trains orders one by one."""
-    settings = restored_settings(search.config)
-    if not settings.joint:
+    settings = search.config.settings
+    if settings.get("training") != JOINT:
         return None
     found = [(one, read_sweeps(sweep_path(search.path, one.workflow))) for one in search.finished()]
-    return Findings(search.units, settings.threshold, settings.stress, tuple(found))
+    return Findings(search.units, settings["threshold"], settings["stress"], tuple(found))
 
 
 def recorded(store: RunStore) -> RecordedSearch:

@@ -145,7 +145,8 @@ class SearchJob:
             plan = replace(plan, collector=self.collector.build)
         if not config.stress or self.model.idle is None:
             return {NORMAL: plan}
-        held = replace(plan, hold=config.stress, episodes=-(-config.eval_episodes // _STRESS_SHARE))
+        fewer = max(2, config.eval_episodes // _STRESS_SHARE)
+        held = replace(plan, hold=config.stress, episodes=fewer)
         return {NORMAL: plan, STRESS: held}
 
     @property

@@ -11,7 +11,10 @@ from typing import Any
 from wfbench.contract import EnvRef, EnvSpec, Order, Policy, UsageError, WorkflowModel, load_object
 from wfbench.host.manager import PluginHost
 from wfbench.host.options import resolve_options
+from wfbench.orders import format_order
+from wfbench.orders.codes import OrderCode
 from wfbench.orders.compliance import SECONDARY, Shaper
+from wfbench.orders.forms import shown_code
 from wfbench.settings.selection import Choice, env_ref, select
 from wfbench.store.places import MATRIX_FILE, find_run
 from wfbench.store.policy_file import PolicyLabel, StoredPolicy, read_checkpoint, read_policy
@@ -32,7 +35,7 @@ class Subject:
     env: Choice
     policy: Policy
     order: Order | None
-    """None for a reference that follows none."""
+    """None for a reference that follows none; empty for a policy that follows any order."""
     trained_on: str | None = None
     """Id of the compliance definition it was trained on."""
     batched: str | None = None
@@ -49,14 +52,27 @@ class Subject:
         """Return the environment's workflow model."""
         return workflow_model(self.ref)
 
+    @property
+    def code(self) -> OrderCode | None:
+        """Return the code of orders that its observations show, if they do."""
+        return shown_code(self.ref, self.model)
+
+    def given(self, order: Order) -> Subject:
+        """Return the same policy, which follows any order, with this one in force."""
+        shown = format_order(order, self.model.units)
+        return replace(self.playing(orders=shown), order=order)
+
     def playing(self, **changed: Any) -> Subject:
         """Return the same policy in an environment with some options changed."""
         options = {**stored_options(self.env.options), **changed}
         return replace(self, env=replace(self.env, options=resolve_options(self.env.spec, options)))
 
     def shaper(self, order: Order, definition: str) -> Shaper:
-        """Return a shaper that judges the policy by an order."""
-        return Shaper(self.model, order, definition=definition, secondary=SECONDARY)
+        """Return a shaper that judges the policy by an order; empty: by the one in force."""
+        judge = order or self.code
+        if judge is None:
+            raise UsageError(f"{self.name} follows no order; name one with --order")
+        return Shaper(self.model, judge, definition=definition, secondary=SECONDARY)
 
 
 def find_subject(

@@ -109,7 +109,8 @@ _SHARE: _Rule = (lambda value: 0 <= value <= 1, "be between 0 and 1")
 _NOT_EMPTY: _Rule = (bool, "name one")
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("n_envs", "workflows", "min_episodes", "update_every"), _AT_LEAST_1),
-    **dict.fromkeys(("epochs", "joint_episodes", "eval_episodes"), _AT_LEAST_1),
+    **dict.fromkeys(("epochs", "joint_episodes"), _AT_LEAST_1),
+    "eval_episodes": (lambda value: value >= 2, "be at least 2"),
     **dict.fromkeys(("patience", "total_episodes", "seed", "seeds", "batch"), _NOT_NEGATIVE),
     **dict.fromkeys(("specialise", "stress", "free"), _NOT_NEGATIVE),
     **dict.fromkeys(("lambda_", "beta", "max_seconds"), _FINITE),

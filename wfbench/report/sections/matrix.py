@@ -11,7 +11,8 @@ from wfbench.search.landscape.from_runs import command_of
 from wfbench.store.events import WorkflowFailed, WorkflowFinished, WorkflowResult, better
 
 from .common import how_to_read, made_by, table
-from .search import phases_exhibit, score_note
+from .phases import phases_exhibit
+from .search import score_note
 
 TURNS = "The combinations took turns, workflow by workflow, with the same seeds."
 TOGETHER = "The combinations ran at the same time, so their timing is not comparable."

@@ -11,13 +11,12 @@ from wfbench.host.manager import PluginHost
 from wfbench.report import document as doc
 from wfbench.report.order_summary import by_order
 from wfbench.report.written import duration, short
-from wfbench.search.history import RecordedSearch, belief_of
+from wfbench.search.history import RecordedSearch, belief_of, read_findings
 from wfbench.search.job import parse_score
 from wfbench.search.landscape.from_runs import command_of
 from wfbench.search.landscape.records import Landscape
 from wfbench.store.events import (
     HOPELESS,
-    PHASES,
     RunWarning,
     UpdateFinished,
     WorkflowFailed,
@@ -25,7 +24,9 @@ from wfbench.store.events import (
 )
 
 from .common import how_to_read, machine_facts, made_by, position_heat, table
+from .joint import joint_section
 from .landscape import regret_exhibit
+from .phases import phases_exhibit
 
 _TIMES = 1.96
 
@@ -41,8 +42,11 @@ def search_section(
 
     `brief` leaves out what needs a picture and adds what to do next: the summary of a run.
     """
-    finished = search.finished()
+    findings = read_findings(search)
     command = "" if brief else command_of(search.config)
+    if findings is not None:
+        return joint_section(search, findings, brief=brief, command=command)
+    finished = search.finished()
     exhibits: list[doc.Exhibit] = []
     notes = [how_to_read(search.units), score_note(search)]
     notes += [f"Warning: {event.text}" for event in search.events(RunWarning)]
@@ -258,21 +262,3 @@ def belief_exhibit(
         table=table(heads, rows),
         picture=doc.Spread("order", "believed score", "low", "high", mark="measured"),
     ), why
-
-
-def phases_exhibit(searches: Sequence[RecordedSearch]) -> doc.Exhibit:
-    """Return where the time of searches went."""
-    rows = []
-    for search in searches:
-        total = search.work_seconds or 1.0
-        shares = [100 * search.work.get(name, 0.0) / total for name in PHASES]
-        rows.append((search.combination, *shares, search.work_seconds))
-    return doc.Exhibit(
-        title="Where did the time go?",
-        reading="Share of the seconds of work by phase; work adds up over everything that ran at "
-        "the same time. Start-up is building environments and learner for every workflow; env, "
-        "transport, inference and idle are collecting; update is learning; search is choosing and "
-        "scoring orders.",
-        table=table(("combination", *(f"{p} (%) .1" for p in PHASES), "work (s) .2"), rows),
-        picture=doc.Shares("combination", tuple(PHASES)),
-    )

@@ -22,6 +22,7 @@ from .bench import saved_bench_section
 from .check import stored_check_section
 from .comparison import comparison_section, decode_comparison
 from .evaluation import evaluation_section
+from .joint import orders_section
 from .landscape import (
     LANDSCAPES,
     fitting_landscape,
@@ -96,6 +97,7 @@ def _file_section(path: Path) -> Section:
         "wfbench/evaluation/2": lambda: evaluation_section(values),
         "wfbench/evaluation/1": lambda: evaluation_section(values),
         "wfbench/cross-evaluation/1": lambda: evaluation_section(values, _units(values)),
+        "wfbench/orders-evaluation/1": lambda: orders_section(values, tuple(values["units"])),
         "wfbench/verdict/1": lambda: stored_check_section(values),
         "wfbench/compare/1": lambda: comparison_section(decode_comparison(values)),
         "wfbench/reproduction/1": lambda: reproduction_section(read_reproduction(path)),
