@@ -115,6 +115,8 @@ class Searcher(Protocol):
     One that declares the capability "batches" also has `ask_batch(n)`: the next orders to train at
     the same time, at least one and at most `n`. Afterwards `tell` is called for all of them, in
     that order; if the budget ends before, only for the first ones. `ask_batch(1)` equals `[ask()]`.
+    One that has `prior(scores)` is given, before the first `ask` of a process, what each order is
+    expected to score: the mean return of the joint policies under it.
     """
 
     def ask(self) -> Order:

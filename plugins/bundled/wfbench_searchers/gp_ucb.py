@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import log, pi, sqrt
 from typing import Any
 
@@ -52,7 +53,7 @@ class GpUcb(ScoringSearcher):
         """
         asked: list[int] = []
         for _ in range(n):
-            posterior = self._posterior(asked)
+            posterior = self._expected(asked)
             chosen = self._to_repeat(posterior, asked)
             if chosen is None:
                 chosen = self._best(posterior.mean + self._optimism(asked) * posterior.sd, asked)
@@ -61,13 +62,13 @@ class GpUcb(ScoringSearcher):
 
     def recommend(self) -> Order | None:
         """Return the order with the highest mean among those tried."""
-        ranked = self._ranked(self._posterior())
+        ranked = self._ranked(self._expected())
         return self._orders[ranked[0]] if ranked else None
 
     def belief(self) -> Mapping[Order, tuple[float, float]]:
         """Return mean and standard deviation of what every order is expected to score."""
         _, centre, scale = self._standardised()
-        found = self._posterior()
+        found = self._expected()
         return {
             order: (centre + scale * float(mean), scale * float(sd))
             for order, mean, sd in zip(self._orders, found.mean, found.sd, strict=True)
@@ -79,15 +80,21 @@ class GpUcb(ScoringSearcher):
         self._known = None
 
     def _standardised(self) -> tuple[gp.Floats, float, float]:
-        """Return the scores with mean 0 and variance 1, and the mean and deviation they had."""
-        scores = self.effective_scores()
+        """Return scores less prior with mean 0 and variance 1, and the mean and sd they had."""
+        scores = self.effective_scores() - self._prior[self._indices]
         if not len(scores):
-            return scores, 0.0, 1.0
-        centre, scale = float(scores.mean()), float(scores.std()) or 1.0
+            return scores, 0.0, float(self._prior.std()) or 1.0
+        centre = float(scores.mean())
+        scale = float(scores.std()) or float(self._prior.std()) or 1.0
         return (scores - centre) / scale, centre, scale
 
+    def _expected(self, asked: Sequence[int] = ()) -> gp.Posterior:
+        """Return the posterior of the scores themselves, in units of their deviation."""
+        found, scale = self._posterior(asked), self._standardised()[2]
+        return replace(found, mean=found.mean + self._prior / scale)
+
     def _posterior(self, asked: Sequence[int] = ()) -> gp.Posterior:
-        """Return the posterior of all scores, and of those asked scoring as expected."""
+        """Return the posterior of what scores exceed the prior by, those asked as expected."""
         signs = self._signs[np.array([*self._indices, *asked], dtype=np.int64)]
         scores, told = self._standardised()[0], len(self._indices)
         if self._known is None or self._known[0] != told:
