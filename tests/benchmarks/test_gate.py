@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from wfbench.benchmarks.gate.baseline import make_baseline
-from wfbench.benchmarks.gate.judging import Threshold
-from wfbench.benchmarks.gate.speed_check import SpeedCheck, run_check
+from wfbench.benchmarks.gate.baseline_store import make_baseline
+from wfbench.benchmarks.gate.speed_check import SpeedCheck, Threshold, run_check
 from wfbench.benchmarks.measure.cases import select_cases
 from wfbench.benchmarks.measure.model import Settings
 from wfbench.benchmarks.measure.runner import run_session

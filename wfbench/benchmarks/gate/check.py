@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Literal
 
 from wfbench.benchmarks.compare.learning_runs import load_learning_runs
-from wfbench.benchmarks.gate.baseline import Baseline, cells_of
 from wfbench.benchmarks.gate.baseline_store import (
     DEFAULT,
+    Baseline,
+    cells_of,
     find_baseline,
     names,
     read_baseline,
@@ -19,15 +20,21 @@ from wfbench.benchmarks.gate.baseline_store import (
 )
 from wfbench.benchmarks.gate.calibration import DEFAULT as CALIBRATION
 from wfbench.benchmarks.gate.calibration import read_calibration
-from wfbench.benchmarks.gate.judging import QUIET, Threshold, busy_notes, choose_threshold
 from wfbench.benchmarks.gate.learning_baseline import (
     LearningBaseline,
     LearningCheck,
     check_learning,
 )
-from wfbench.benchmarks.gate.speed_check import SpeedCheck, run_check
+from wfbench.benchmarks.gate.speed_check import (
+    QUIET,
+    SpeedCheck,
+    Threshold,
+    busy_notes,
+    choose_threshold,
+    run_check,
+)
 from wfbench.benchmarks.measure.cases import rebuild_case, select_cases
-from wfbench.benchmarks.measure.model import Case, Sample, Session, Settings
+from wfbench.benchmarks.measure.model import Case, Session, Settings
 from wfbench.benchmarks.measure.runner import SessionProgress, measure_session, run_session
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import NotComparableError, UsageError
@@ -159,11 +166,10 @@ def _saved(session: Session) -> Baseline:
 
 
 def _slowed(session: Session, label: str) -> Session:
-    return replace(session, samples=tuple(_slower(session, one, label) for one in session.samples))
-
-
-def _slower(session: Session, sample: Sample, label: str) -> Sample:
-    if sample.measurement is None or session.cases[sample.case].label != label:
-        return sample
-    wall = sample.measurement.wall * _PLANTED
-    return replace(sample, measurement=replace(sample.measurement, wall=wall))
+    samples = list(session.samples)
+    for position, sample in enumerate(samples):
+        taken = sample.measurement
+        if taken is not None and session.cases[sample.case].label == label:
+            slower = replace(taken, wall=taken.wall * _PLANTED)
+            samples[position] = replace(sample, measurement=slower)
+    return replace(session, samples=tuple(samples))
