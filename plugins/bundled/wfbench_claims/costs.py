@@ -31,7 +31,6 @@ from .judging import (
     reached,
     times,
     typical,
-    verdict_if,
     within_cores,
 )
 
@@ -107,10 +106,10 @@ def measure_search_data(lab: Lab) -> Finding:
     counts = {one.workflows[0].score_episodes for one in last}
     extra = sum(one.workflows[0].evaluation_steps for one in last)
     fewer = {one.workflows[0].score_episodes for one in evaluated}
-    data = verdict_if(holds=counts == {SCORED} and extra == 0 and fewer == {EVALUATED})
+    data = REPRODUCED if counts == {SCORED} and extra == 0 and fewer == {EVALUATED} else NOT
     taken = typical(lab, seconds)
     documented = EVALUATION_SECONDS * played / EVALUATED
-    slow = verdict_if(holds=taken.value >= 0.75 * documented)
+    slow = REPRODUCED if taken.value >= 0.75 * documented else NOT
     off_last, off_evaluated = _errors(last, truth), _errors(evaluated, truth)
     return Finding(
         measured=f"{max(counts)} against {max(fewer)} episodes; evaluating {played} takes "
@@ -149,7 +148,7 @@ def measure_single(lab: Lab) -> Finding:
     return Finding(
         measured=f"wall clock {times(factor)}; data per gradient {number(data)}x",
         interval=factor,
-        verdict=combined([verdict_if(holds=data == n_envs), wall]),
+        verdict=combined([REPRODUCED if data == n_envs else NOT, wall]),
         why=(
             f"The data of an update grow {number(data)}x, as {n_envs} envs must make them; the "
             f"same number of steps is trained {times(factor)} as fast, and environments that "
@@ -190,7 +189,7 @@ def measure_sequential(lab: Lab) -> Finding:
         interval=factor,
         verdict=combined(
             [
-                verdict_if(holds=per_core.value >= CLOSE * SEQUENTIAL_RATE),
+                REPRODUCED if per_core.value >= CLOSE * SEQUENTIAL_RATE else NOT,
                 reached(parallel.value, PARALLEL_RATE, possible=lab.cores >= CLOSE * needed),
                 within_cores(factor, PARALLEL_FACTOR, lab.cores),
             ]

@@ -23,7 +23,6 @@ from .judging import (
     judge_factor,
     number,
     times,
-    verdict_if,
 )
 
 SIZES = {"ppo-original": 20_000, "ppo-episode": 100, "ppo-parallel": 2_500}
@@ -95,7 +94,7 @@ def measure_batch_sizes(lab: Lab) -> Finding:
     return Finding(
         measured=f"{shown} transitions",
         interval=None,
-        verdict=combined([verdict_if(holds=hit) for hit in hits]),
+        verdict=combined([REPRODUCED if hit else NOT for hit in hits]),
         why=f"The documented trainers learn from {shown} transitions per update, counted.",
         values={f"{name}_transitions": size for name, size in found.items()},
     )
