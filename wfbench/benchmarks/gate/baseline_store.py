@@ -291,17 +291,14 @@ def _read_speed(path: Path) -> Baseline:
         baseline = read_record(path, SPEED_SCHEMA, Baseline)
     except UsageError as error:
         raise NotComparableError(f"{error}; save the baseline again") from error
-    if not baseline.cells or any(len(c.log_ratios) != len(c.rates) for c in baseline.cells):
+    cells = baseline.cells
+    if not cells or any(len(cell.log_ratios) != len(cell.rates) for cell in cells):
         raise NotComparableError(f"{path} has cells without rounds; save the baseline again")
-    if not all(map(_is_sound, baseline.cells)):
+    logs = [value for cell in cells for value in cell.log_ratios]
+    positive = [value for cell in cells for value in (*cell.rates, cell.cpu_us)]
+    if not all(map(math.isfinite, (*logs, *positive))) or min(positive) <= 0:
         raise NotComparableError(
             f"{path} has figures that cannot be measured (NaN, or not above 0); save the baseline "
             "again"
         )
     return baseline
-
-
-def _is_sound(cell: BaselineCell) -> bool:
-    return all(map(math.isfinite, cell.log_ratios)) and all(
-        math.isfinite(value) and value > 0 for value in (*cell.rates, cell.cpu_us)
-    )

@@ -74,7 +74,14 @@ def check(
     if isinstance(found, LearningBaseline):
         if (rounds, minimum_effect, busy) != (None, None, "inconclusive"):
             raise UsageError("--rounds, --minimum-effect and --busy belong to baselines of speed")
-        return _check_learning(found, [find_run(RUNS, str(run)) for run in runs])
+        if not runs:
+            seeds = ", ".join(str(run.seed) for run in found.runs)
+            raise UsageError(
+                f"{found.name} is a baseline of learning: search again with the same settings "
+                f"(seeds {seeds}) and name the searches with --run"
+            )
+        paths = [find_run(RUNS, str(run)) for run in runs]
+        return check_learning(found, load_learning_runs(paths), ", ".join(map(str, paths)))
     if runs:
         raise UsageError(
             f"{found.name} is a baseline of speed, which check measures itself; "
@@ -137,16 +144,6 @@ def smoke_check(
             f"{planted.verdict}: {planted.why}"
         )
     return found
-
-
-def _check_learning(baseline: LearningBaseline, runs: Sequence[Path]) -> LearningCheck:
-    if not runs:
-        seeds = ", ".join(str(run.seed) for run in baseline.runs)
-        raise UsageError(
-            f"{baseline.name} is a baseline of learning: search again with the same settings "
-            f"(seeds {seeds}) and name the searches with --run"
-        )
-    return check_learning(baseline, load_learning_runs(runs), ", ".join(map(str, runs)))
 
 
 def _saved(session: Session) -> Baseline:

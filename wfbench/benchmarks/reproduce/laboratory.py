@@ -12,9 +12,13 @@ import psutil
 from wfbench.benchmarks.measure.cases import select_cases
 from wfbench.benchmarks.measure.model import Sample, Session, Settings
 from wfbench.benchmarks.measure.runner import run_session, schedule
-from wfbench.benchmarks.reproduce.gradients import GradientProbe
 from wfbench.benchmarks.reproduce.model import LabMeasurement
-from wfbench.benchmarks.reproduce.training import train_in_fresh_process, train_sample, training_job
+from wfbench.benchmarks.reproduce.training import (
+    GradientProbe,
+    train_in_fresh_process,
+    train_sample,
+    training_job,
+)
 from wfbench.benchmarks.statistics.intervals import mean_estimate, ratio_estimate
 from wfbench.contract import (
     CollectCase,
