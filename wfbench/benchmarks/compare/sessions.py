@@ -246,9 +246,10 @@ def _reference_notes(
     for n_envs, label in references.items():
         values = [side.values((label, n_envs), metric) for side in (old, new)]
         if all(values):
-            first, second = (_shown(rate_estimate(one).value) for one in values)
+            centres = [rate_estimate(one).value for one in values]
+            then, now = (f"{c:,.0f}" if c >= 1000 else f"{c:.4g}" for c in centres)
             yield (
-                f"the reference itself, {label}, {n_envs} envs: {first} -> {second} "
+                f"the reference itself, {label}, {n_envs} envs: {then} -> {now} "
                 f"{metric.unit}, which is not judged (--basis rate does)"
             )
 
@@ -265,10 +266,6 @@ def _doubted(cell: Cell) -> Cell:
         return cell
     reason = f"{cell.verdict}, but the machine was busy with something else"
     return replace(cell, verdict=Verdict.INCONCLUSIVE, reason=reason)
-
-
-def _shown(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
 
 def _on_same_machine(old: Side, new: Side) -> bool:

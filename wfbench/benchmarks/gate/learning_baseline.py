@@ -45,9 +45,14 @@ class LearningCheck:
     baseline: LearningBaseline
     comparison: Comparison
 
+    @property
+    def verdicts(self) -> tuple[tuple[Learned, Verdict], ...]:
+        """Every figure with its verdict."""
+        return tuple((one, learning_verdict(one)) for one in self.comparison.learned)
+
     def exit_code(self, *, inconclusive_fails: bool) -> ExitCode:
         """Return the exit code of the command."""
-        found = {learning_verdict(one) for one in self.comparison.learned}
+        found = {verdict for _, verdict in self.verdicts}
         if Verdict.REGRESSED in found:
             return ExitCode.REGRESSION
         if inconclusive_fails and Verdict.INCONCLUSIVE in found:

@@ -138,27 +138,24 @@ def run_check(
     Every cell that looks slower without an adjustment is measured again. Only the second
     measurement can fail; it is adjusted for the number of cells that were measured again.
     """
-    first = measure(cases, settings)
-    now = list(cells_of(first, baseline.reference))
-    judged = judge_cells(baseline, now, threshold)
+    sessions = [measure(cases, settings)]
+    now = dict(enumerate(cells_of(sessions[0], baseline.reference)))
+    judged, confirmed = judge_cells(baseline, now, threshold, list(now)), {}
     flagged = [i for i, one in judged.items() if one.suspicious]
-    sessions, confirmed = [first], {}
     if flagged:
-        needed = [i for i in range(len(cases)) if _is_needed(baseline, i, flagged)]
+        needed = [i for i in now if _is_needed(baseline, i, flagged)]
         fresh = replace(settings, seed=settings.seed + CONFIRMING)
         sessions.append(measure([cases[i] for i in needed], fresh))
-        part = replace(baseline, cells=tuple(baseline.cells[i] for i in needed))
-        latest = cells_of(sessions[-1], baseline.reference)
-        only = [needed.index(i) for i in flagged]
-        for i, one in judge_cells(part, latest, threshold, only).items():
-            confirmed[needed[i]], now[needed[i]] = one, latest[i]
+        latest = dict(zip(needed, cells_of(sessions[1], baseline.reference), strict=True))
+        confirmed = judge_cells(baseline, latest, threshold, flagged)
+        now |= {i: latest[i] for i in confirmed}
     return SpeedCheck(
         baseline=baseline.name,
         reference=baseline.reference,
         threshold=threshold,
         cells=tuple(
             _verdict(baseline, i, now[i], (judged.get(i), confirmed.get(i)), sessions, threshold)
-            for i in range(len(cases))
+            for i in now
         ),
         unequal=tuple(w for s in sessions for w in equal_work(s) if not w.equal),
         sessions=tuple(sessions),
@@ -166,17 +163,14 @@ def run_check(
 
 
 def judge_cells(
-    baseline: Baseline,
-    now: Sequence[BaselineCell],
-    threshold: Threshold,
-    only: Sequence[int] | None = None,
+    baseline: Baseline, now: Mapping[int, BaselineCell], threshold: Threshold, chosen: Sequence[int]
 ) -> dict[int, Judgement]:
-    """Return the judgement on each cell, by its index in the baseline.
+    """Return the judgement on each chosen cell, by its index in the baseline as in `now`.
 
-    `now` holds the same cells in the same sequence. With `only`, the others are not judged and do
-    not count for the adjustment. The reference is judged by the median of at least three others.
+    The others do not count for the adjustment. The reference is judged by the median of at least
+    three others.
     """
-    pairs = {i: _compared(baseline, now, i) for i in (range(len(now)) if only is None else only)}
+    pairs = {index: _compared(baseline, now, index) for index in chosen}
     pairs = {index: (then, current) for index, (then, current) in pairs.items() if then and current}
     tests = [_test(then, current) for then, current in pairs.values()]
     found = {}
@@ -303,22 +297,22 @@ def _failures(case: Case, sessions: Sequence[Session]) -> tuple[str, ...]:
 
 
 def _compared(
-    baseline: Baseline, now: Sequence[BaselineCell], index: int
+    baseline: Baseline, now: Mapping[int, BaselineCell], index: int
 ) -> tuple[list[float], list[float]]:
     """Return the log ratios of a cell then and now; none if the reference cannot be judged."""
     cell = baseline.cells[index]
     if not baseline.is_reference(cell):
         return list(cell.log_ratios), list(now[index].log_ratios)
-    others = [
-        pair
-        for pair in zip(baseline.cells, now, strict=True)
-        if pair[0].case.n_envs == cell.case.n_envs and not baseline.is_reference(pair[0])
-    ]
+    others = {
+        i: other
+        for i, other in enumerate(baseline.cells)
+        if i in now and other.case.n_envs == cell.case.n_envs and not baseline.is_reference(other)
+    }
     if len(others) < _LEAST_OTHERS:
         return [], []
-    centres = [fmean(other.log_ratios) for other, _ in others]
-    then, current = zip(*others, strict=True)
-    return _against_others(then, centres), _against_others(current, centres)
+    centres = [fmean(other.log_ratios) for other in others.values()]
+    current = [now[i] for i in others]
+    return _against_others(list(others.values()), centres), _against_others(current, centres)
 
 
 def _against_others(others: Sequence[BaselineCell], centres: Sequence[float]) -> list[float]:
