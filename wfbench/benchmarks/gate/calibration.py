@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -32,8 +33,8 @@ DEFAULT = Path("results") / "calibration.json"
 _COMPARISONS = 30
 """Maximum number of pairs of windows to judge; more would only repeat each other."""
 _POWER = 0.8
-_LARGEST = 4.0
-"""The largest slow-down that is tried."""
+_TRIED = [step / 64 for step in range(1, 193)]
+"""Slow-downs, up to a fourfold duration."""
 _Windows = tuple[Sequence[float], Sequence[float]]
 """The logs of two windows of rounds, as if one were then and one now."""
 
@@ -182,10 +183,5 @@ def _detectable(comparisons: Sequence[_Windows], effect: float) -> float | None:
         hits = sum(_verdict(one, effect, slowdown) is Verdict.REGRESSED for one in comparisons)
         return hits >= _POWER * len(comparisons)
 
-    low, high = 0.0, _LARGEST - 1.0
-    if not found(high):
-        return None
-    while high - low > 0.02:
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if found(middle) else (middle, high)
-    return max(high, effect)
+    place = bisect_left(_TRIED, 1, key=found)  # 1: it is found
+    return max(_TRIED[place], effect) if place < len(_TRIED) else None
