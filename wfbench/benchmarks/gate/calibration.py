@@ -33,7 +33,7 @@ DEFAULT = Path("results") / "calibration.json"
 _COMPARISONS = 30
 """Maximum number of pairs of windows to judge; more would only repeat each other."""
 _POWER = 0.8
-_TRIED = [step / 64 for step in range(1, 193)]
+_TRIED = [3 * step / 256 for step in range(1, 257)]
 """Slow-downs, up to a fourfold duration."""
 _Windows = tuple[Sequence[float], Sequence[float]]
 """The logs of two windows of rounds, as if one were then and one now."""

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wfbench.contract import Interval
 
@@ -24,7 +26,7 @@ _ENUMERATED = 20_000
 _FAR = 3.5
 """Modified z-score from which a value is an outlier (Iglewicz and Hoaglin)."""
 
-Vector = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+Vector = NDArray[np.float64]
 Estimate = Interval
 
 
@@ -159,10 +161,16 @@ def _deviations(data: Vector, stream: int = 0) -> Vector | None:
     size = len(data)
     if size < 2:
         return None
+    places, spread = _draws(size, stream)
+    return np.asarray((data[places].mean(axis=1) - data.mean()) / spread, dtype=np.float64)
+
+
+@lru_cache(maxsize=16)
+def _draws(size: int, stream: int) -> tuple[NDArray[np.int64], Vector]:
+    """Return which values each resample has, and the spread its deviation is divided by."""
     rng = np.random.default_rng([_SEED, stream])
-    means = data[rng.integers(0, size, (RESAMPLES, size))].mean(axis=1)
-    spread = np.sqrt(rng.chisquare(size - 1, RESAMPLES) / size)
-    return np.asarray((means - data.mean()) / spread, dtype=np.float64)
+    places = rng.integers(0, size, (RESAMPLES, size))
+    return places, np.sqrt(rng.chisquare(size - 1, RESAMPLES) / size)
 
 
 def around(value: float, deviations: Vector | None) -> Estimate:
@@ -191,7 +199,7 @@ def _tested(found: Vector, observed: float, arrangements: int, *, mirrored: bool
     return Permutation((hits + 1) / (len(found) + 1), 1.0 / (_ENUMERATED + 1))
 
 
-def _distances(pool: Vector, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Vector:
+def _distances(pool: Vector, chosen: NDArray[np.bool_]) -> Vector:
     """Return the distance between the chosen and the others of each row, in standard errors."""
     count = int(chosen[0].sum())
     rows = np.broadcast_to(pool, chosen.shape)
