@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import ClassVar
 
 from wfbench.api.results import Result, Rows, Values, as_paths
 from wfbench.contract import ExitCode
@@ -24,12 +23,9 @@ from wfbench.store.removal import files_of, remove_run
 from wfbench.store.validation import FileCheck, problems, validate_run
 
 
-@dataclass(frozen=True, repr=False)
-class RunList(Result):
+class RunList(Result, schema="runs-list/1", listed="runs"):
     """The runs of a folder, oldest first."""
 
-    schema: ClassVar[str] = "runs-list/1"
-    listed: ClassVar[str] = "runs"
     out: Path
     records: tuple[RunRecord, ...]
 
@@ -46,11 +42,9 @@ class RunList(Result):
         return [runs_section(self.records, self.out)]
 
 
-@dataclass(frozen=True, repr=False)
-class RunDetails(Result):
+class RunDetails(Result, schema="runs-show/1"):
     """One run at a glance."""
 
-    schema: ClassVar[str] = "runs-show/1"
     record: RunRecord
     files: Mapping[str, int]
     """Size of every file in bytes."""
@@ -62,11 +56,9 @@ class RunDetails(Result):
         return [record_section(self.record, self.files)]
 
 
-@dataclass(frozen=True, repr=False)
-class HistoryResult(Result):
+class HistoryResult(Result, schema="runs-history/1"):
     """One figure over time, across runs that did the same work."""
 
-    schema: ClassVar[str] = "runs-history/1"
     history: FigureHistory
 
     def _values(self) -> Values:
@@ -84,11 +76,9 @@ class HistoryResult(Result):
         return [history_section(self.history)]
 
 
-@dataclass(frozen=True, repr=False)
-class ValidationResult(Result):
+class ValidationResult(Result, schema="runs-validated/1"):
     """Which files of runs are as they should be."""
 
-    schema: ClassVar[str] = "runs-validated/1"
     findings: Mapping[str, Sequence[FileCheck]]
     """By run: one finding per file and problem."""
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Progress, Result, Rows, Values, Watcher
@@ -17,11 +15,9 @@ from wfbench.report.document import Section
 from wfbench.report.sections.reproduction import reproduction_section
 
 
-@dataclass(frozen=True, repr=False)
-class ReproductionResult(Result):
+class ReproductionResult(Result, schema=SCHEMA):
     """Which documented claims hold on this machine."""
 
-    schema: ClassVar[str] = SCHEMA
     reproduction: Reproduction
     """Every claim with what was found."""
     written: tuple[Path, ...] = ()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Result, Rows, Values
@@ -41,11 +41,9 @@ CROSS_EPISODES = 200
 TRAINED = "trained"
 
 
-@dataclass(frozen=True, repr=False)
-class EvaluationResult(Result):
+class EvaluationResult(Result, schema="evaluation/2"):
     """Returns and compliance of a policy, by red agent and horizon."""
 
-    schema: ClassVar[str] = "evaluation/2"
     policy: str
     env: str
     order: str
@@ -70,11 +68,9 @@ class EvaluationResult(Result):
         return [evaluation_section(self.to_dict(), self.units)]
 
 
-@dataclass(frozen=True, repr=False)
-class CrossEvaluationResult(Result):
+class CrossEvaluationResult(Result, schema="cross-evaluation/1"):
     """Compliance of policies with every order, whichever order they were given."""
 
-    schema: ClassVar[str] = "cross-evaluation/1"
     policy: str
     definition: str
     seed: int

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.measuring import session_progress
@@ -46,11 +45,9 @@ from wfbench.store.places import DEFAULT, new_name
 Strictness = Literal["ok", "fail"]
 
 
-@dataclass(frozen=True, repr=False)
-class ComparisonResult(Result):
+class ComparisonResult(Result, schema="compare/1"):
     """What two results differ in, cell by cell, and how sure that is."""
 
-    schema: ClassVar[str] = "compare/1"
     comparison: Comparison
     inconclusive: Strictness = "ok"
     """Whether an inconclusive cell is a failure."""
@@ -70,11 +67,9 @@ class ComparisonResult(Result):
         return [comparison_section(self.comparison)]
 
 
-@dataclass(frozen=True, repr=False)
-class CheckResult(Result):
+class CheckResult(Result, schema="verdict/1"):
     """What was compared with a baseline, and the verdict."""
 
-    schema: ClassVar[str] = "verdict/1"
     check: SpeedCheck | LearningCheck
     directory: Path
     """Where verdict.json, junit.xml and the samples are."""
@@ -108,11 +103,9 @@ class CheckResult(Result):
         return [check_section(found, found.notes, strict=strict)]
 
 
-@dataclass(frozen=True, repr=False)
-class SmokeCheckResult(Result):
+class SmokeCheckResult(Result, schema="check-smoke/1"):
     """Whether the gate works on this machine; it judges no speed."""
 
-    schema: ClassVar[str] = "check-smoke/1"
     check: SpeedCheck
 
     @property
@@ -127,11 +120,9 @@ class SmokeCheckResult(Result):
         return [smoke_section(self.check)]
 
 
-@dataclass(frozen=True, repr=False)
-class BaselineResult(Result):
+class BaselineResult(Result, schema="baseline-saved/1"):
     """A stored baseline and its file."""
 
-    schema: ClassVar[str] = "baseline-saved/1"
     path: Path
     baseline: AnyBaseline
 
@@ -142,12 +133,9 @@ class BaselineResult(Result):
         return [baseline_section(self.baseline)]
 
 
-@dataclass(frozen=True, repr=False)
-class BaselineList(Result):
+class BaselineList(Result, schema="baseline-list/1", listed="baselines"):
     """The baselines of a folder."""
 
-    schema: ClassVar[str] = "baseline-list/1"
-    listed: ClassVar[str] = "baselines"
     folder: Path
     baselines: tuple[AnyBaseline, ...]
     unreadable: tuple[str, ...] = ()
@@ -166,11 +154,9 @@ class BaselineList(Result):
         return [baselines_section(self.baselines, self.folder)]
 
 
-@dataclass(frozen=True, repr=False)
-class CalibrationResult(Result):
+class CalibrationResult(Result, schema="calibration/1"):
     """How noisy this machine is."""
 
-    schema: ClassVar[str] = "calibration/1"
     path: Path
     calibration: noise.Calibration
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_paths
@@ -30,11 +30,9 @@ from wfbench.store.places import DEFAULT, find_run
 Shape = Literal["mallows", "pairs"]
 
 
-@dataclass(frozen=True, repr=False)
-class LandscapeResult(Result):
+class LandscapeResult(Result, schema="landscape-made/1"):
     """A landscape: the recorded results of training every order, and its file."""
 
-    schema: ClassVar[str] = "landscape-made/1"
     path: Path
     landscape: Landscape
 
@@ -72,11 +70,9 @@ class LandscapeResult(Result):
         return [landscape_section(self.landscape, self.path.stem)]
 
 
-@dataclass(frozen=True, repr=False)
-class SearchBenchResult(Result):
+class SearchBenchResult(Result, schema="bench-search/1"):
     """Regret of searchers on a landscape."""
 
-    schema: ClassVar[str] = "bench-search/1"
     bench: SearchBench
     """Regret by budget of every searcher, and the first against each other one."""
     source: Mapping[str, Any]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher
@@ -28,11 +27,9 @@ from wfbench.settings.selection import Selector
 from wfbench.store.places import DEFAULT
 
 
-@dataclass(frozen=True, repr=False)
-class Bench(Result):
+class Bench(Result, schema="bench/1"):
     """Measured throughput of collectors, sample by sample."""
 
-    schema: ClassVar[str] = "bench/1"
     session: Session
     """Cases, settings and every sample."""
     path: Path

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher
@@ -41,12 +41,9 @@ _KITS = {
 }
 
 
-@dataclass(frozen=True, repr=False)
-class PluginList(Result):
+class PluginList(Result, schema="plugins-list/1", listed="plugins"):
     """Every plugin: what it offers, where it comes from, whether it works."""
 
-    schema: ClassVar[str] = "plugins-list/1"
-    listed: ClassVar[str] = "plugins"
     plugins: tuple[PluginRow, ...]
 
     def __iter__(self) -> Iterator[PluginRow]:
@@ -62,12 +59,9 @@ class PluginList(Result):
         return [inventory_section(self.plugins)]
 
 
-@dataclass(frozen=True, repr=False)
-class PluginDetails(Result):
+class PluginDetails(Result, schema="plugins-show/1", listed="plugins"):
     """Options, capabilities and origin of plugins of one name."""
 
-    schema: ClassVar[str] = "plugins-show/1"
-    listed: ClassVar[str] = "plugins"
     offers: tuple[Offer, ...]
 
     def _rows(self) -> Rows:
@@ -77,12 +71,9 @@ class PluginDetails(Result):
         return [offer_section(offer) for offer in self.offers]
 
 
-@dataclass(frozen=True, repr=False)
-class PluginCheckResult(Result):
+class PluginCheckResult(Result, schema="plugins-check/1", listed="promises"):
     """Which promises of the contract plugins keep."""
 
-    schema: ClassVar[str] = "plugins-check/1"
-    listed: ClassVar[str] = "promises"
     checked: tuple[tuple[FactorySpec, tuple[PromiseResult, ...]], ...]
     """Every plugin with its promises."""
 
@@ -111,11 +102,9 @@ class PluginCheckResult(Result):
         return [promises_section(spec, promises) for spec, promises in self.checked]
 
 
-@dataclass(frozen=True, repr=False)
-class FaultsResult(Result):
+class FaultsResult(Result, schema="plugins-faults/1"):
     """What a caller sees of the same faults in several collectors."""
 
-    schema: ClassVar[str] = "plugins-faults/1"
     seen: tuple[FaultSeen, ...]
     sources: dict[str, str]
 
@@ -136,12 +125,9 @@ class FaultsResult(Result):
         return [faults_section(self.seen, self.sources, command)]
 
 
-@dataclass(frozen=True, repr=False)
-class HealthResult(Result):
+class HealthResult(Result, schema="doctor/1", listed="findings"):
     """What is wrong with this machine and installation, and how to fix it."""
 
-    schema: ClassVar[str] = "doctor/1"
-    listed: ClassVar[str] = "findings"
     findings: tuple[HealthFinding, ...]
 
     @property

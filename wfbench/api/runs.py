@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Result
@@ -57,11 +57,9 @@ class OrderResult:
         )
 
 
-@dataclass(frozen=True, repr=False)
-class Run(Result):
+class Run(Result, schema="run/2"):
     """One search: its orders with their intervals, the best one, its policy and its files."""
 
-    schema: ClassVar[str] = "run/2"
     path: Path
     recorded: RecordedSearch = field(repr=False)
     """Everything that the run directory holds."""
@@ -193,11 +191,9 @@ class Run(Result):
         return f"Run({str(self.path)!r}: {len(self.recorded.finished())} workflows{best})"
 
 
-@dataclass(frozen=True, repr=False)
-class Matrix(Result):
+class Matrix(Result, schema="run/2"):
     """Several searches that ran as one: one for each combination of collector, trainer and seed."""
 
-    schema: ClassVar[str] = "run/2"
     path: Path
     runs: tuple[Run, ...]
     timing_comparable: bool = False

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Options, Progress, Result, Values, Watcher
@@ -36,11 +36,9 @@ if TYPE_CHECKING:
 REPORT_FILE = "report.html"
 
 
-@dataclass(frozen=True, repr=False)
-class ConfigResult(Result):
+class ConfigResult(Result, schema="config/1"):
     """The configuration of a run, and which source set what."""
 
-    schema: ClassVar[str] = "config/1"
     resolved: ResolvedConfig
     chosen: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
     """The selected plugins by kind, if they were asked for."""
