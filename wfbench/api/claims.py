@@ -68,18 +68,17 @@ def reproduce(
     if to is not None and not Path(to).is_dir():
         raise UsageError(f"--to {to}: there is no such directory; make it first")
     watch = progress or (lambda _: None)
-    count, total = 0, 0
+    last = Progress(0, 0, "")
 
     def say(line: str) -> None:
-        watch(Progress(count, total, f"  {line}"))
+        watch(Progress(last.done, last.total, f"  {line}"))
 
     def done(index: int, of: int, result: ClaimResult) -> None:
-        nonlocal count, total
-        count, total = index, of
-        finding = result.finding
-        outcome = f"failed: {result.failure}" if finding is None else finding.verdict
+        nonlocal last
+        outcome = result.finding.verdict if result.finding else f"failed: {result.failure}"
         text = f"claim {index}/{of}  {result.name}: {outcome} ({result.seconds:.0f} s)"
-        watch(Progress(index, of, text, result))
+        last = Progress(index, of, text, result)
+        watch(last)
 
     lab = Laboratory(plugin_host(), seed=seed, quick=quick, say=say)
     found = measure_claims(lab, claims, done)

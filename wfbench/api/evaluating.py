@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wfbench.api.hosting import command_line, plugin_host
-from wfbench.api.results import Result, Rows, Values
+from wfbench.api.results import Result, Rows, Values, as_list
 from wfbench.contract import EnvSpec, Order, Published, UsageError
 from wfbench.orders import all_orders, format_order, parse_order
 from wfbench.orders.compliance import DEFAULT as DEFAULT_DEFINITION
@@ -135,17 +135,17 @@ def evaluate(
     if orders is not None and (red or horizon):
         raise UsageError("--orders plays the environment as it is given; leave --red and --horizon")
     run = _owner(name, place) if save else None
-    subject, setup = _prepared(name, place, env, order, collector, seed, greedy=greedy)
-    usual = EPISODES if orders is None else CROSS_EPISODES
-    setup = replace(
-        setup,
-        episodes=usual if episodes is None else episodes,
-        definition=definition or setup.definition,
-    )
+    subject = _subject(name, place, env, order, greedy=greedy)
+    [chosen] = select(plugin_host(), {"collector": [collector]})["collector"]
+    if episodes is None:
+        episodes = EPISODES if orders is None else CROSS_EPISODES
+    judged = find_definition(definition or subject.trained_on or DEFAULT_DEFINITION)
+    setup = Setup(chosen, episodes, seed, judged.id)
     found: EvaluationResult | CrossEvaluationResult
     if orders is None:
-        judged = subject.order if order is None else parse_order(order, subject.model.units)
-        found = _cells(subject, setup, judged, _several(red, REDS), _several(horizon, HORIZONS))
+        reds = as_list(REDS if red is None else red)
+        horizons = as_list(HORIZONS if horizon is None else horizon)
+        found = _cells(subject, setup, order, reds, horizons)
     elif orders == TRAINED:
         found = _trained(find_run(place, name), env, setup, greedy=greedy)
     else:
@@ -156,25 +156,13 @@ def evaluate(
     return found
 
 
-def _prepared(
-    name: str,
-    out: Path,
-    env: str | None,
-    order: str | None,
-    collector: str,
-    seed: int,
-    *,
-    greedy: bool,
-) -> tuple[Subject, Setup]:
+def _subject(name: str, out: Path, env: str | None, order: str | None, *, greedy: bool) -> Subject:
     host = plugin_host()
     [where] = select(host, {"env": [env or REFERENCE_ENV]})["env"]
     units = workflow_model(env_ref(where)).units
     followed = tuple(range(len(units))) if order is None else parse_order(order, units)
-    subject = find_subject(host, name, out, env, followed)
-    if greedy:
-        subject = replace(subject, policy=sharpened(subject.policy))
-    [chosen] = select(host, {"collector": [collector]})["collector"]
-    return subject, Setup(chosen, EPISODES, seed, subject.trained_on or DEFAULT_DEFINITION)
+    found = find_subject(host, name, out, env, followed)
+    return replace(found, policy=sharpened(found.policy)) if greedy else found
 
 
 def _owner(policy: str, out: Path) -> Path:
@@ -190,20 +178,17 @@ def _owner(policy: str, out: Path) -> Path:
 
 
 def _cells(
-    subject: Subject,
-    setup: Setup,
-    order: Order | None,
-    reds: Sequence[str],
-    horizons: Sequence[int],
+    subject: Subject, setup: Setup, order: str | None, reds: list[str], horizons: list[int]
 ) -> EvaluationResult:
     units, spec = subject.model.units, subject.env.spec
-    judged = tuple(range(len(units))) if order is None else order
+    own = subject.order or tuple(range(len(units)))
+    judged = own if order is None else parse_order(order, units)
     cells = play_cells(subject, setup, judged, grid(subject, reds, horizons))
     return EvaluationResult(
         policy=subject.name,
         env=spec.name,
         order=format_order(judged, units),
-        definition=find_definition(setup.definition).id,
+        definition=setup.definition,
         seed=setup.seed,
         cells=tuple(cells),
         published=spec.published if isinstance(spec, EnvSpec) else (),
@@ -214,12 +199,13 @@ def _cells(
 def _crossed(subject: Subject, setup: Setup, orders: str) -> CrossEvaluationResult:
     if subject.order is None:
         raise UsageError(f"{subject.name} follows no order, so none can be changed")
-    units = subject.model.units
-    judges = all_orders(len(subject.order))
-    given = orders.split(",")
-    codes = judges if orders == "all" else [parse_order(part, units) for part in given]
-    rows = cross_evaluate(subject, setup, codes, judges)
-    return _cross_result(subject, setup, rows, judges, subject.name, subject.order)
+    units = tuple(subject.model.units)
+    judges = all_orders(len(units))
+    codes = judges if orders == "all" else [parse_order(part, units) for part in orders.split(",")]
+    rows = tuple(cross_evaluate(subject, setup, codes, judges))
+    return CrossEvaluationResult(
+        subject.name, setup.definition, setup.seed, units, judges, rows, own=subject.order
+    )
 
 
 def _trained(run: Path, env: str | None, setup: Setup, *, greedy: bool) -> CrossEvaluationResult:
@@ -230,31 +216,8 @@ def _trained(run: Path, env: str | None, setup: Setup, *, greedy: bool) -> Cross
         raise UsageError(f"no workflow of {run} has finished")
     if greedy:
         subjects = [replace(subject, policy=sharpened(subject.policy)) for subject in subjects]
-    judges = all_orders(len(subjects[0].model.units))
-    rows = judge_all(subjects, setup, judges)
-    return _cross_result(subjects[0], setup, rows, judges, f"every policy of {run.name}", None)
-
-
-def _cross_result(
-    subject: Subject,
-    setup: Setup,
-    rows: Sequence[CrossRow],
-    judges: Sequence[Order],
-    name: str,
-    own: Order | None,
-) -> CrossEvaluationResult:
-    return CrossEvaluationResult(
-        policy=name,
-        definition=find_definition(setup.definition).id,
-        seed=setup.seed,
-        units=tuple(subject.model.units),
-        judges=tuple(judges),
-        crossed=tuple(rows),
-        own=own,
-    )
-
-
-def _several(given: Any, usual: Sequence[Any]) -> Sequence[Any]:
-    if given is None:
-        return usual
-    return [given] if isinstance(given, (int, str)) else list(given)
+    units = tuple(subjects[0].model.units)
+    judges = all_orders(len(units))
+    rows = tuple(judge_all(subjects, setup, judges))
+    name = f"every policy of {run.name}"
+    return CrossEvaluationResult(name, setup.definition, setup.seed, units, judges, rows)

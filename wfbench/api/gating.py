@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.measuring import session_progress
-from wfbench.api.results import Options, Result, Rows, Values, Watcher, as_paths
+from wfbench.api.results import Options, Result, Rows, Values, Watcher, as_list, as_paths
 from wfbench.benchmarks.compare.model import Comparison
 from wfbench.benchmarks.compare.runs import MetricName, compare_runs
 from wfbench.benchmarks.compare.sessions import Basis
@@ -294,7 +294,7 @@ def calibrate(
     """
     cases = select_cases(
         plugin_host(),
-        collectors=[collector] if isinstance(collector, (str, type)) else list(collector),
+        collectors=as_list(collector),
         env=env,
         n_envs=[n_envs],
         policy=policy,

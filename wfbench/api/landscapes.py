@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
 from wfbench.api.hosting import plugin_host
-from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_paths
+from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_list, as_paths
 from wfbench.contract import UsageError
 from wfbench.report.console import console
 from wfbench.report.document import Section
@@ -52,12 +53,10 @@ class LandscapeResult(Result, schema="landscape-made/1"):
     def _rows(self) -> Rows:
         from wfbench.orders import all_orders, format_order
 
-        units = self.landscape.units
+        units, found = self.landscape.units, self.landscape.replicates
         return [
             {"order": format_order(order, units), **asdict(one)}
-            for order, trained in zip(
-                all_orders(len(units)), self.landscape.replicates, strict=True
-            )
+            for order, trained in zip(all_orders(len(units)), found, strict=True)
             for one in trained
         ]
 
@@ -151,17 +150,14 @@ def bench_search(
     for flag, given, least in (("seeds", seeds, 2), ("asks", asks, 1), ("batch", batch, 1)):
         if given < least:
             raise UsageError(f"--{flag} is {given}; it must be at least {least}")
-    wanted = [searcher] if isinstance(searcher, (str, type)) else list(searcher)
-    chosen = select(plugin_host(), {"searcher": wanted}, options)["searcher"]
-    total, done = len(chosen) * seeds, 0
+    chosen = select(plugin_host(), {"searcher": as_list(searcher)}, options)["searcher"]
+    builds = {choice.label: choice.build for choice in chosen}
+    done = count(1)
 
     def step() -> None:
-        nonlocal done
-        done += 1
         if progress is not None:
-            progress(Progress(done, total, "searching"))
+            progress(Progress(next(done), len(chosen) * seeds, "searching"))
 
-    builds = {choice.label: choice.build for choice in chosen}
     found = run_bench(builds, world, asks=asks, seeds=seeds, seed=seed, batch=batch, done=step)
     return SearchBenchResult(found, source, signal)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wfbench.api.hosting import command_line, plugin_host
-from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher
+from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_list
 from wfbench.benchmarks.measure.cases import select_cases
 from wfbench.benchmarks.measure.model import Case, Sample, Session, make_settings
 from wfbench.benchmarks.measure.runner import SessionProgress, measure_session
@@ -112,13 +112,11 @@ def bench(
 
     Example: wfbench.bench(collector=[MyCollector, "vector"], n_envs=50).rows()
     """
-    chosen = [collector] if isinstance(collector, (str, type)) else list(collector)
-    counts = [n_envs] if isinstance(n_envs, int) else list(n_envs)
     cases = select_cases(
         plugin_host(),
-        collectors=chosen,
+        collectors=as_list(collector),
         env=env,
-        n_envs=_checked_counts(counts),
+        n_envs=_checked_counts(as_list(n_envs)),
         policy=policy,
         options=options,
         workers=workers,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -33,12 +34,8 @@ if TYPE_CHECKING:
     from wfbench.testing.fault_watch import FaultSeen
     from wfbench.testing.promise import PromiseResult
 
-_KITS = {
-    "env": "wfbench.testing:check_env",
-    "collector": "wfbench.testing:check_collector",
-    "trainer": "wfbench.testing:check_trainer",
-    "searcher": "wfbench.testing:check_searcher",
-}
+_CHECKED = ("env", "collector", "trainer", "searcher")
+"""The kinds whose promises can be checked."""
 
 
 class PluginList(Result, schema="plugins-list/1", listed="plugins"):
@@ -116,8 +113,6 @@ class FaultsResult(Result, schema="plugins-faults/1"):
 
     def show(self) -> None:
         """Print the table as Markdown."""
-        import sys
-
         sys.stdout.write(self.report("md"))
 
     def _sections(self) -> Sequence[Section]:
@@ -245,16 +240,14 @@ def _choices(plugin: Selector, kind: str, options: Options | None) -> list[Choic
     if not isinstance(plugin, str):
         return list(select(host, {kind: [plugin]}, options)[kind])
     name = parse_selector(plugin)[0]
-    subjects = [offer.spec for offer in host.named(name) if offer.spec.kind in _KITS]
+    subjects = [offer.spec for offer in host.named(name) if offer.spec.kind in _CHECKED]
     if not subjects:
         raise UsageError(f"{plugin!r} is of a kind that makes no promises to check")
-    return [
-        choice
-        for spec in subjects
-        for choice in select(host, {spec.kind: [plugin.replace(name, spec.name, 1)]}, options)[
-            spec.kind
-        ]
-    ]
+    chosen: list[Choice] = []
+    for spec in subjects:
+        wanted = {spec.kind: [plugin.replace(name, spec.name, 1)]}
+        chosen += select(host, wanted, options)[spec.kind]
+    return chosen
 
 
 def _promises(choice: Choice, progress: Watcher | None) -> tuple[PromiseResult, ...]:
@@ -265,5 +258,5 @@ def _promises(choice: Choice, progress: Watcher | None) -> tuple[PromiseResult, 
         if progress is not None:
             progress(Progress(len(found), 0, promise_line(promise), promise))
 
-    check = load_object(_KITS[choice.spec.kind])
+    check = load_object(f"wfbench.testing:check_{choice.spec.kind}")
     return tuple(check(choice.spec, choice.options, progress=record))

@@ -118,7 +118,11 @@ class Result:
         return make_report(*self._sections())
 
 
+def as_list(given: Any) -> list[Any]:
+    """Return one value, or several, as a list."""
+    return [given] if isinstance(given, (str, Path, int, type)) else list(given)
+
+
 def as_paths(names: str | Path | Sequence[str | Path]) -> list[str]:
     """Return one or several names as a list of texts."""
-    several = [names] if isinstance(names, (str, Path)) else names
-    return [str(name) for name in several]
+    return [str(name) for name in as_list(names)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from wfbench.report.document import Report
     from wfbench.report.order_summary import OrderSummary
     from wfbench.search.history import RecordedSearch
-    from wfbench.search.search import Search
 
     from .measuring import Bench
+
+REPORT_FILE = "report.html"
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ class Run(Result, schema="run/2"):
         show(search_section(self.recorded, plugin_host(), brief=True))
 
     def _document(self) -> Report:
-        return _directory_report(self.path)
+        return report_of(self.path)
 
     def __repr__(self) -> str:
         best = "" if self.best is None else f", best {self.best.order} {self.best.score:.1f}"
@@ -234,7 +236,7 @@ class Matrix(Result, schema="run/2"):
         show(matrix_section(f"Matrix {self.path.name}", searches, timing, brief=True))
 
     def _document(self) -> Report:
-        return _directory_report(self.path)
+        return report_of(self.path)
 
     def __repr__(self) -> str:
         return f"Matrix({str(self.path)!r}: {len(self.runs)} runs)"
@@ -248,40 +250,30 @@ def load_run(run: str | Path, *, out: str | Path = DEFAULT) -> Run | Matrix | Be
     Example: wfbench.load_run("results/runs/mine").orders[:3]
     """
     from wfbench.api.measuring import Bench
+    from wfbench.store.config import search_paths
 
     path = find_run(Path(out), str(run))
     kind = run_kind(path)
     if kind == "bench":
         return Bench.load(path)
-    if kind == "search":
-        return _load_search(path)
-    from wfbench.store.config import search_paths
-
-    return Matrix(path, tuple(map(_load_search, search_paths(path))))
-
-
-def finished_run(search: Search) -> Run:
-    """Return the result of a search that has just ended."""
-    return Run(search.store.path, search.recorded())
+    runs = tuple(map(_load_search, search_paths(path)))
+    return runs[0] if kind == "search" else Matrix(path, runs)
 
 
 def _load_search(path: Path) -> Run:
     from wfbench.search.history import read_search
 
-    page = path / "report.html"
+    page = path / REPORT_FILE
     return Run(path, read_search(path), page if page.exists() else None)
 
 
 def _run_dict(runs: Sequence[Run], page: Path | None, *, alone: bool) -> dict[str, Any]:
-    values: Mapping[str, Any] = {
-        "runs": [run.summary() for run in runs],
-        "timing_comparable": alone,
-        "report": None if page is None else str(page),
-    }
-    return dict(plain(values))
+    figures = [run.summary() for run in runs]
+    return dict(plain({"runs": figures, "timing_comparable": alone, "report": page}))
 
 
-def _directory_report(path: Path) -> Report:
+def report_of(path: Path) -> Report:
+    """Return the report of a run directory."""
     from wfbench.report.sections.sources import Sources
 
     return Sources(Path(), plugin_host()).report([str(path)])
@@ -294,15 +286,11 @@ def _csv_rows(path: Path) -> list[dict[str, Any]]:
 
 def _number(text: str) -> Any:
     """Return a cell as a number, a bool or None if it is one."""
-    words = {"": None, "True": True, "False": False, "true": True, "false": False}
-    if text in words:
-        return words[text]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+    for convert in (_WORDS.__getitem__, int, float):
+        with suppress(KeyError, ValueError):
+            return convert(text)
     return text
 
 
+_WORDS = {"": None, "True": True, "False": False, "true": True, "false": False}
 _CHOSEN = ("collector", "trainer", "searcher")

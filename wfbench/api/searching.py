@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Options, Progress, Result, Values, Watcher
-from wfbench.api.runs import Matrix, Run, finished_run
+from wfbench.api.runs import REPORT_FILE, Matrix, Run, report_of
 from wfbench.contract import UsageError, WfbenchError
 from wfbench.report.sections.settings import config_data, config_section
 from wfbench.settings.sources import (
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from wfbench.search.search import Search
     from wfbench.settings.selection import Choice
     from wfbench.store.run import RunStore
-
-REPORT_FILE = "report.html"
 
 
 class ConfigResult(Result, schema="config/1"):
@@ -174,10 +172,9 @@ def run_resolved(
     chosen = select_run(plugin_host(), resolved)
     jobs = plan_jobs(resolved.config, chosen)
     executor = chosen["executor"][0].build()
+    watch = _Watch(progress)
     with closing(executor):
-        watch = _Watch(progress)
-        width = executor.width
-        opened = started(jobs, out, name, watch.observers, smoke=smoke, width=width)
+        opened = started(jobs, out, name, watch.observers, smoke=smoke, width=executor.width)
         return _searched(opened, executor, watch)
 
 
@@ -203,7 +200,7 @@ def _searched(
         path = searches[0].store.path if len(searches) == 1 else searches[0].store.path.parent
         with watch.resumable(path):
             run_searches(searches, executor)
-        runs = tuple(finished_run(search) for search in searches)
+        runs = tuple(Run(search.store.path, search.recorded()) for search in searches)
     report, problem = _write_report(path)
     if len(runs) == 1:
         return replace(runs[0], report_path=report, problem=problem)
@@ -253,12 +250,11 @@ class _Watch:
 def _write_report(path: Path) -> tuple[Path | None, str]:
     """Write `report.html` beside what it shows; a run stays good if that fails."""
     from wfbench.report.formats.html import render_html
-    from wfbench.report.sections.sources import Sources
     from wfbench.store.files import write_whole
 
     page = path / REPORT_FILE
     try:
-        write_whole(page, render_html(Sources(Path(), plugin_host()).report([str(path)])).encode())
+        write_whole(page, render_html(report_of(path)).encode())
     except WfbenchError as error:
         return None, f"there is no report: {error}"
     return page, ""
