@@ -19,7 +19,7 @@ from wfbench.report.sections.runs import (
     validation_section,
 )
 from wfbench.store.places import DEFAULT, find_run
-from wfbench.store.removal import files_of, remove_run
+from wfbench.store.run import files_of, remove_run
 from wfbench.store.validation import FileCheck, problems, validate_run
 
 

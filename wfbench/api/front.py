@@ -5,12 +5,7 @@
 
 from __future__ import annotations
 
-from wfbench.api.catalogue import (
-    list_runs,
-    remove_runs,
-    run_history,
-    validate_runs,
-)
+from wfbench.api.catalogue import list_runs, remove_runs, run_history, validate_runs
 from wfbench.api.claims import ReproductionResult, reproduce
 from wfbench.api.evaluating import CrossEvaluationResult, EvaluationResult, evaluate
 from wfbench.api.gating import (
@@ -45,15 +40,8 @@ from wfbench.api.plugin_tools import (
     plugin_details,
     plugins,
 )
-from wfbench.api.policies import LoadedPolicy, load_policy
 from wfbench.api.reporting import ReportResult, make_report
 from wfbench.api.results import Progress, Result
-from wfbench.api.runs import Matrix, OrderResult, Run, load_run
+from wfbench.api.runs import LoadedPolicy, Matrix, OrderResult, Run, load_policy, load_run
 from wfbench.api.searching import resume, run
-from wfbench.contract import (
-    CollectError,
-    NotComparableError,
-    PluginError,
-    UsageError,
-    WfbenchError,
-)
+from wfbench.contract import CollectError, NotComparableError, PluginError, UsageError, WfbenchError

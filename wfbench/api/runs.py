@@ -1,4 +1,4 @@
-"""Runs as objects: what a search found, read from its directory."""
+"""Runs as objects: what a search found, and its policy, read from its directory."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Result
+from wfbench.contract import Policy, UsageError
 from wfbench.store.event_log import plain
 from wfbench.store.places import DEFAULT, find_run, run_kind
+from wfbench.store.policy_file import PolicyLabel, read_policy
 
 if TYPE_CHECKING:
-    from wfbench.api.policies import LoadedPolicy
     from wfbench.report.document import Report
     from wfbench.report.order_summary import OrderSummary
     from wfbench.search.history import RecordedSearch
@@ -23,6 +27,33 @@ if TYPE_CHECKING:
     from .measuring import Bench
 
 REPORT_FILE = "report.html"
+
+
+@dataclass(frozen=True, repr=False)
+class LoadedPolicy:
+    """A trained policy and what it was trained for."""
+
+    label: PolicyLabel
+    """Its order, environment, score, compliance and the run it comes from."""
+    policy: Policy
+    rng: np.random.Generator
+
+    def act(self, obs: ArrayLike) -> Any:
+        """Return the action for one observation, or an array of actions for a batch of them."""
+        rows: NDArray[Any] = np.asarray(obs)
+        single = rows.shape == self.label.obs_shape
+        if not single and rows.shape[1:] != self.label.obs_shape:
+            raise UsageError(
+                f"the observation has shape {rows.shape}; the policy takes {self.label.obs_shape}, "
+                "or a batch of them"
+            )
+        batch = rows[np.newaxis] if single else rows
+        actions = self.policy.act(batch, self.rng.random(len(batch))).actions
+        return int(actions[0]) if single else actions
+
+    def __repr__(self) -> str:
+        order = ">".join(self.label.units[unit] for unit in self.label.order)
+        return f"LoadedPolicy({order} in {self.label.env}, return {self.label.score})"
 
 
 @dataclass(frozen=True)
@@ -107,8 +138,6 @@ class Run(Result, schema="run/2"):
     @property
     def policy(self) -> LoadedPolicy:
         """The policy of the best order; see `wfbench.load_policy`."""
-        from wfbench.api.policies import load_policy
-
         return load_policy(self.path)
 
     @property
@@ -258,6 +287,36 @@ def load_run(run: str | Path, *, out: str | Path = DEFAULT) -> Run | Matrix | Be
         return Bench.load(path)
     runs = tuple(map(_load_search, search_paths(path)))
     return runs[0] if kind == "search" else Matrix(path, runs)
+
+
+def load_policy(
+    source: str | Path | Run,
+    *,
+    greedy: bool = False,
+    seed: int | None = None,
+    out: str | Path = DEFAULT,
+) -> LoadedPolicy:
+    """Load a trained policy from a policy.npz, a run directory or a Run.
+
+    greedy: always take the most likely action; otherwise actions are drawn.
+    seed: for the draws; None gives others every time.
+
+    Example: wfbench.load_policy("results/runs/mine").act(obs)
+    """
+    from wfbench.search.subjects import greedy as sharpened
+    from wfbench.search.subjects import trusted
+
+    place = source if isinstance(source, (str, Path)) else source.path
+    file = Path(place)
+    if not file.is_file():
+        run = find_run(Path(out), str(place))
+        file = run / "policy.npz"
+        if not file.exists():
+            raise UsageError(f"{run} has no policy.npz: no workflow of it has finished")
+    stored = read_policy(file)
+    policy = stored.policy(trusted(plugin_host()))
+    rng = np.random.default_rng(seed)
+    return LoadedPolicy(stored.label, sharpened(policy) if greedy else policy, rng)
 
 
 def _load_search(path: Path) -> Run:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from wfbench.api.hosting import plugin_host
-from wfbench.api.results import Options, Progress, Result, Values, Watcher
+from wfbench.api.results import Options, Progress, Result, Values, Watcher, as_list
 from wfbench.api.runs import REPORT_FILE, Matrix, Run, report_of
 from wfbench.contract import UsageError, WfbenchError
 from wfbench.report.sections.settings import config_data, config_section
+from wfbench.settings.config import SETTINGS
 from wfbench.settings.sources import (
     ConfigSource,
     ResolvedConfig,
@@ -262,15 +263,7 @@ def _write_report(path: Path) -> tuple[Path | None, str]:
 
 def _typed(name: str, value: Any) -> Any:
     """Return an argument as the configuration takes it."""
-    from wfbench.host import values
-    from wfbench.settings.config import SETTINGS
-
     if name not in SETTINGS:
         raise UsageError(f"there is no setting {name!r}; there are {', '.join(SETTINGS)}")
-    hint = SETTINGS[name].hint
-    if hint == tuple[str, ...]:
-        value = [value] if isinstance(value, str) else list(value)
-    try:
-        return values.from_data(hint, value)
-    except ValueError as error:
-        raise UsageError(f"{name}: {error}") from error
+    setting = SETTINGS[name]
+    return setting.typed(as_list(value) if setting.hint == tuple[str, ...] else value, name)

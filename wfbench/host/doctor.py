@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -37,7 +38,7 @@ class HealthFinding:
 
 def examine(host: PluginHost, *, fix: bool = False) -> list[HealthFinding]:
     """Run every check; with `fix`, apply the safe remedies and check again."""
-    ours = [
+    ours: list[tuple[str, str, Callable[[], Health], Callable[[], str] | None]] = [
         ("cores", "Processor cores", _cores, None),
         ("memory", "Free memory", _memory, None),
         ("shared-memory", "Room for shared arrays", _shared_memory, None),

@@ -65,10 +65,7 @@ def read_file(path: Path) -> ConfigSource:
         if setting is None:
             known = ", ".join([*_BY_KEY, "preset", "options"])
             raise UsageError(f"--config {path}: there is no setting {key!r}; there are {known}")
-        try:
-            typed[setting.field] = values.from_data(setting.hint, value)
-        except ValueError as error:
-            raise UsageError(f"--config {path}: {key}: {error}") from error
+        typed[setting.field] = setting.typed(value, f"--config {path}: {key}")
     return ConfigSource(str(path), typed, options, preset)
 
 

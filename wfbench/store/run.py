@@ -1,14 +1,16 @@
-"""The files of one search: created, appended to, and reopened after a crash."""
+"""The files of one search: created, appended to, reopened after a crash, and removed."""
 
 from __future__ import annotations
 
+import shutil
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
 from wfbench.contract import UsageError
 
-from .config import StoredConfig, read_config
+from .config import StoredConfig, read_config, search_paths
 from .event_log import EventLog, json_line, plain, read_lines
 from .events import (
     EventDecoder,
@@ -22,7 +24,7 @@ from .events import (
 from .files import TORN, write_json, write_whole, writing
 from .lock import RunLock
 from .machine import fingerprint
-from .places import SEARCH_CONFIGS
+from .places import SEARCH_CONFIGS, run_kind
 from .policy_file import (
     Checkpoint,
     StoredPolicy,
@@ -176,3 +178,26 @@ def read_log(path: Path) -> list[LogEntry]:
 def checkpoint_path(path: Path, workflow: int) -> Path:
     """Return where the checkpoint of a workflow is kept."""
     return path / "checkpoints" / f"{workflow:03d}.npz"
+
+
+def remove_run(path: Path) -> None:
+    """Remove a run's directory with everything in it; refused while a process has it open.
+
+    It is renamed first, so that nobody finds half a run.
+    """
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link; remove the run it points to, or the link by hand")
+    with ExitStack() as stack:
+        run_kind(path)  # refuses what is not a run
+        for part in filter(Path.is_dir, search_paths(path)):
+            stack.callback(RunLock(part).release)
+        gone = path.with_name(f".{path.name}.removed")
+        with writing(path):
+            path.rename(gone)
+            shutil.rmtree(gone)
+
+
+def files_of(path: Path) -> dict[str, int]:
+    """Return the files of a run with their sizes in bytes."""
+    found = (file for file in sorted(path.rglob("*")) if file.is_file())
+    return {str(file.relative_to(path)): file.stat().st_size for file in found}

@@ -22,7 +22,7 @@ from wfbench.contract import (
     load_object,
     ship_local,
 )
-from wfbench.host.local import local_spec
+from wfbench.host.descriptors import local_spec
 from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
 from wfbench.host.options import declared_options, resolve_options
 from wfbench.policies import RandomPolicy
