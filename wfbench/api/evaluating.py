@@ -15,18 +15,10 @@ from wfbench.orders import all_orders, format_order, parse_order
 from wfbench.orders.compliance import DEFAULT as DEFAULT_DEFINITION
 from wfbench.orders.compliance import find_definition
 from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
-from wfbench.search.evaluation import (
-    CrossRow,
-    EvaluationCell,
-    Setup,
-    cross_evaluate,
-    grid,
-    judge_all,
-)
-from wfbench.search.evaluation import evaluate as play_cells
+from wfbench.search import evaluation, subjects
+from wfbench.search.evaluation import CrossRow, EvaluationCell, Setup
 from wfbench.search.job import workflow_model
-from wfbench.search.subjects import REFERENCE_ENV, Subject, find_subject, run_subjects
-from wfbench.search.subjects import greedy as sharpened
+from wfbench.search.subjects import Subject
 from wfbench.settings.selection import env_ref, select
 from wfbench.store.evaluations import save_evaluation
 from wfbench.store.places import DEFAULT, MATRIX_FILE, find_run
@@ -158,11 +150,11 @@ def evaluate(
 
 def _subject(name: str, out: Path, env: str | None, order: str | None, *, greedy: bool) -> Subject:
     host = plugin_host()
-    [where] = select(host, {"env": [env or REFERENCE_ENV]})["env"]
+    [where] = select(host, {"env": [env or subjects.REFERENCE_ENV]})["env"]
     units = workflow_model(env_ref(where)).units
     followed = tuple(range(len(units))) if order is None else parse_order(order, units)
-    found = find_subject(host, name, out, env, followed)
-    return replace(found, policy=sharpened(found.policy)) if greedy else found
+    found = subjects.find_subject(host, name, out, env, followed)
+    return replace(found, policy=subjects.greedy(found.policy)) if greedy else found
 
 
 def _owner(policy: str, out: Path) -> Path:
@@ -183,7 +175,7 @@ def _cells(
     units, spec = subject.model.units, subject.env.spec
     own = subject.order or tuple(range(len(units)))
     judged = own if order is None else parse_order(order, units)
-    cells = play_cells(subject, setup, judged, grid(subject, reds, horizons))
+    cells = evaluation.evaluate(subject, setup, judged, evaluation.grid(subject, reds, horizons))
     return EvaluationResult(
         policy=subject.name,
         env=spec.name,
@@ -202,7 +194,7 @@ def _crossed(subject: Subject, setup: Setup, orders: str) -> CrossEvaluationResu
     units = tuple(subject.model.units)
     judges = all_orders(len(units))
     codes = judges if orders == "all" else [parse_order(part, units) for part in orders.split(",")]
-    rows = tuple(cross_evaluate(subject, setup, codes, judges))
+    rows = tuple(evaluation.cross_evaluate(subject, setup, codes, judges))
     return CrossEvaluationResult(
         subject.name, setup.definition, setup.seed, units, judges, rows, own=subject.order
     )
@@ -211,13 +203,13 @@ def _crossed(subject: Subject, setup: Setup, orders: str) -> CrossEvaluationResu
 def _trained(run: Path, env: str | None, setup: Setup, *, greedy: bool) -> CrossEvaluationResult:
     if (run / MATRIX_FILE).exists():
         raise UsageError(f"{run} holds several runs; name one of them")
-    subjects = run_subjects(plugin_host(), run, env)
-    if not subjects:
+    found = subjects.run_subjects(plugin_host(), run, env)
+    if not found:
         raise UsageError(f"no workflow of {run} has finished")
     if greedy:
-        subjects = [replace(subject, policy=sharpened(subject.policy)) for subject in subjects]
-    units = tuple(subjects[0].model.units)
+        found = [replace(one, policy=subjects.greedy(one.policy)) for one in found]
+    units = tuple(found[0].model.units)
     judges = all_orders(len(units))
-    rows = tuple(judge_all(subjects, setup, judges))
+    rows = tuple(evaluation.judge_all(found, setup, judges))
     name = f"every policy of {run.name}"
     return CrossEvaluationResult(name, setup.definition, setup.seed, units, judges, rows)

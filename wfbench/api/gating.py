@@ -25,13 +25,7 @@ from wfbench.benchmarks.measure.model import Settings
 from wfbench.benchmarks.statistics.verdicts import ALPHA, MINIMUM_EFFECT
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report.document import Section
-from wfbench.report.sections.baseline import (
-    baseline_data,
-    baseline_section,
-    baselines_section,
-    calibration_data,
-    calibration_section,
-)
+from wfbench.report.sections import baseline as sections
 from wfbench.report.sections.check import check_data, check_section, smoke_section
 from wfbench.report.sections.comparison import (
     comparison_data,
@@ -127,10 +121,10 @@ class BaselineResult(Result, schema="baseline-saved/1"):
     baseline: AnyBaseline
 
     def _values(self) -> Values:
-        return {"file": str(self.path), **baseline_data(self.baseline)}
+        return {"file": str(self.path), **sections.baseline_data(self.baseline)}
 
     def _sections(self) -> Sequence[Section]:
-        return [baseline_section(self.baseline)]
+        return [sections.baseline_section(self.baseline)]
 
 
 class BaselineList(Result, schema="baseline-list/1", listed="baselines"):
@@ -148,10 +142,10 @@ class BaselineList(Result, schema="baseline-list/1", listed="baselines"):
         return len(self.baselines)
 
     def _rows(self) -> Rows:
-        return [baseline_data(one) for one in self.baselines]
+        return [sections.baseline_data(one) for one in self.baselines]
 
     def _sections(self) -> Sequence[Section]:
-        return [baselines_section(self.baselines, self.folder)]
+        return [sections.baselines_section(self.baselines, self.folder)]
 
 
 class CalibrationResult(Result, schema="calibration/1"):
@@ -161,10 +155,10 @@ class CalibrationResult(Result, schema="calibration/1"):
     calibration: noise.Calibration
 
     def _values(self) -> Values:
-        return calibration_data(self.calibration, self.path)
+        return sections.calibration_data(self.calibration, self.path)
 
     def _sections(self) -> Sequence[Section]:
-        return [calibration_section(self.calibration, self.path)]
+        return [sections.calibration_section(self.calibration, self.path)]
 
 
 def compare(

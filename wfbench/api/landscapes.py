@@ -14,14 +14,8 @@ from wfbench.contract import UsageError
 from wfbench.report.console import console
 from wfbench.report.document import Section
 from wfbench.report.sections.landscape import landscape_section, searchers_data, searchers_section
-from wfbench.search.landscape.records import (
-    UNITS,
-    Landscape,
-    Value,
-    read_landscape,
-    valued_by,
-    write_landscape,
-)
+from wfbench.search.landscape import records
+from wfbench.search.landscape.records import Value
 from wfbench.search.landscape.regret import SearchBench, run_bench
 from wfbench.search.landscape.signal import Signal
 from wfbench.search.landscape.world import SyntheticWorld, World, recorded_world
@@ -35,7 +29,7 @@ class LandscapeResult(Result, schema="landscape-made/1"):
     """A landscape: the recorded results of training every order, and its file."""
 
     path: Path
-    landscape: Landscape
+    landscape: records.Landscape
 
     @property
     def trainings(self) -> int:
@@ -111,7 +105,7 @@ def landscape(
     from wfbench.search.landscape.from_runs import landscape_of
 
     found = landscape_of([find_run(Path(out), run) for run in as_paths(runs)], inherited=inherited)
-    write_landscape(Path(to), found)
+    records.write_landscape(Path(to), found)
     return LandscapeResult(Path(to), found)
 
 
@@ -120,7 +114,7 @@ def load_landscape(path: str | Path) -> LandscapeResult:
 
     Example: wfbench.load_landscape("results/landscapes/cage2.json").rows()
     """
-    return LandscapeResult(Path(path), read_landscape(Path(path)))
+    return LandscapeResult(Path(path), records.read_landscape(Path(path)))
 
 
 def bench_search(
@@ -170,11 +164,11 @@ def _world(
     if landscape is not None:
         if icc is not None:
             raise UsageError("--icc belongs to --synthetic; a recorded landscape has its own")
-        recorded = read_landscape(Path(landscape))
+        recorded = records.read_landscape(Path(landscape))
         chosen: Value = value or "return"
-        world, signal = recorded_world(valued_by(recorded, chosen))
+        world, signal = recorded_world(records.valued_by(recorded, chosen))
         meta = {"landscape": str(landscape), "meta": dict(recorded.meta)}
-        return world, {**meta, "value": chosen, "unit": UNITS[chosen]}, signal
+        return world, {**meta, "value": chosen, "unit": records.UNITS[chosen]}, signal
     if value is not None:
         raise UsageError("--value belongs to --landscape; a synthetic landscape has one value")
     shape, share = synthetic or "mallows", 0.3 if icc is None else icc

@@ -8,17 +8,11 @@ from typing import Any
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_list
+from wfbench.benchmarks.measure import summary
 from wfbench.benchmarks.measure.cases import select_cases
 from wfbench.benchmarks.measure.model import Case, Sample, Session, make_settings
 from wfbench.benchmarks.measure.runner import SessionProgress, measure_session
 from wfbench.benchmarks.measure.saved import load_session
-from wfbench.benchmarks.measure.summary import (
-    CaseSummary,
-    EqualWork,
-    equal_work,
-    is_sound,
-    summarise,
-)
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report.console import console
 from wfbench.report.document import Section
@@ -41,19 +35,19 @@ class Bench(Result, schema="bench/1"):
         return cls(load_session(path), path)
 
     @property
-    def cases(self) -> list[CaseSummary]:
+    def cases(self) -> list[summary.CaseSummary]:
         """The figures of each case: rate with its interval, ratio to the first case, phases."""
-        return summarise(self.session)
+        return summary.summarise(self.session)
 
     @property
-    def equal_work(self) -> list[EqualWork]:
+    def equal_work(self) -> list[summary.EqualWork]:
         """For each number of environments, whether the collectors collected the same."""
-        return equal_work(self.session)
+        return summary.equal_work(self.session)
 
     @property
     def exit_code(self) -> ExitCode:
         """TRIAL_FAILED if a sample failed or collectors did not collect the same."""
-        return ExitCode.OK if is_sound(self.session) else ExitCode.TRIAL_FAILED
+        return ExitCode.OK if summary.is_sound(self.session) else ExitCode.TRIAL_FAILED
 
     def _values(self) -> Values:
         return {"run": str(self.path), **bench_data(self.session)}

@@ -15,17 +15,7 @@ from wfbench.contract import CollectorSpec, ExitCode, FactorySpec, UsageError, l
 from wfbench.host.hookspecs import KINDS
 from wfbench.host.manager import Offer, PluginRow
 from wfbench.report.console import console
-from wfbench.report.sections.plugins import (
-    fault_text,
-    faults_data,
-    faults_section,
-    inventory_section,
-    offer_data,
-    offer_section,
-    promise_data,
-    promise_line,
-    promises_section,
-)
+from wfbench.report.sections import plugins as sections
 from wfbench.settings.selection import Choice, Selector, parse_selector, select
 
 if TYPE_CHECKING:
@@ -53,7 +43,7 @@ class PluginList(Result, schema="plugins-list/1", listed="plugins"):
         return [asdict(row) for row in self.plugins]
 
     def _sections(self) -> Sequence[Section]:
-        return [inventory_section(self.plugins)]
+        return [sections.inventory_section(self.plugins)]
 
 
 class PluginDetails(Result, schema="plugins-show/1", listed="plugins"):
@@ -62,10 +52,10 @@ class PluginDetails(Result, schema="plugins-show/1", listed="plugins"):
     offers: tuple[Offer, ...]
 
     def _rows(self) -> Rows:
-        return [offer_data(offer) for offer in self.offers]
+        return [sections.offer_data(offer) for offer in self.offers]
 
     def _sections(self) -> Sequence[Section]:
-        return [offer_section(offer) for offer in self.offers]
+        return [sections.offer_section(offer) for offer in self.offers]
 
 
 class PluginCheckResult(Result, schema="plugins-check/1", listed="promises"):
@@ -85,7 +75,7 @@ class PluginCheckResult(Result, schema="plugins-check/1", listed="promises"):
         return ExitCode.PLUGIN if self.broken else ExitCode.OK
 
     def _rows(self) -> Rows:
-        return [promise_data(spec, one) for spec, promises in self.checked for one in promises]
+        return [sections.promise_data(spec, one) for spec, kept in self.checked for one in kept]
 
     def show(self) -> None:
         """Print every promise, and how many are kept."""
@@ -96,7 +86,7 @@ class PluginCheckResult(Result, schema="plugins-check/1", listed="promises"):
             console().print(says, style="bold", soft_wrap=True)
 
     def _sections(self) -> Sequence[Section]:
-        return [promises_section(spec, promises) for spec, promises in self.checked]
+        return [sections.promises_section(spec, promises) for spec, promises in self.checked]
 
 
 class FaultsResult(Result, schema="plugins-faults/1"):
@@ -106,7 +96,7 @@ class FaultsResult(Result, schema="plugins-faults/1"):
     sources: dict[str, str]
 
     def _values(self) -> Values:
-        return faults_data(self.seen, self.sources)
+        return sections.faults_data(self.seen, self.sources)
 
     def _rows(self) -> Rows:
         return [asdict(one) for one in self.seen]
@@ -117,7 +107,7 @@ class FaultsResult(Result, schema="plugins-faults/1"):
 
     def _sections(self) -> Sequence[Section]:
         command = shlex.join(["wfbench", *command_line()])
-        return [faults_section(self.seen, self.sources, command)]
+        return [sections.faults_section(self.seen, self.sources, command)]
 
 
 class HealthResult(Result, schema="doctor/1", listed="findings"):
@@ -213,7 +203,7 @@ def check_faults(
     def record(one: FaultSeen) -> None:
         seen.append(one)
         if progress is not None:
-            text = f"{one.collector}  {FAULTS[one.fault]}: {fault_text(one)}"
+            text = f"{one.collector}  {FAULTS[one.fault]}: {sections.fault_text(one)}"
             progress(Progress(len(seen), len(cases) * len(wanted), text, one))
 
     watch_faults(cases, wanted, progress=record)
@@ -256,7 +246,7 @@ def _promises(choice: Choice, progress: Watcher | None) -> tuple[PromiseResult, 
     def record(promise: PromiseResult) -> None:
         found.append(promise)
         if progress is not None:
-            progress(Progress(len(found), 0, promise_line(promise), promise))
+            progress(Progress(len(found), 0, sections.promise_line(promise), promise))
 
     check = load_object(f"wfbench.testing:check_{choice.spec.kind}")
     return tuple(check(choice.spec, choice.options, progress=record))

@@ -14,15 +14,8 @@ from wfbench.api.results import Options, Progress, Result, Values, Watcher, as_l
 from wfbench.api.runs import REPORT_FILE, Matrix, Run, report_of
 from wfbench.contract import UsageError, WfbenchError
 from wfbench.report.sections.settings import config_data, config_section
+from wfbench.settings import sources
 from wfbench.settings.config import SETTINGS
-from wfbench.settings.sources import (
-    ConfigSource,
-    ResolvedConfig,
-    read_environment,
-    read_file,
-    resolve,
-    select_run,
-)
 from wfbench.store.places import DEFAULT, find_run
 
 if TYPE_CHECKING:
@@ -38,7 +31,7 @@ if TYPE_CHECKING:
 class ConfigResult(Result, schema="config/1"):
     """The configuration of a run, and which source set what."""
 
-    resolved: ResolvedConfig
+    resolved: sources.ResolvedConfig
     chosen: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
     """The selected plugins by kind, if they were asked for."""
 
@@ -142,24 +135,24 @@ def resolve_settings(
     *,
     smoke: bool = False,
     source: str = "arguments",
-) -> ResolvedConfig:
+) -> sources.ResolvedConfig:
     """Return the configuration that preset, file, environment and arguments add up to."""
     if smoke and preset is not None:
         raise UsageError("--smoke is a preset of its own; leave --preset out")
-    layers = [] if config is None else [read_file(Path(config))]
-    layers.append(read_environment(os.environ))
+    layers = [] if config is None else [sources.read_file(Path(config))]
+    layers.append(sources.read_environment(os.environ))
     given = {name: _typed(name, value) for name, value in settings.items()}
-    layers.append(ConfigSource(source, given, options or {}, "smoke" if smoke else preset))
-    return resolve(layers)
+    layers.append(sources.ConfigSource(source, given, options or {}, "smoke" if smoke else preset))
+    return sources.resolve(layers)
 
 
-def explain_config(resolved: ResolvedConfig, *, check: bool = False) -> ConfigResult:
+def explain_config(resolved: sources.ResolvedConfig, *, check: bool = False) -> ConfigResult:
     """Return a configuration with its sources; `check`: also select the plugins."""
-    return ConfigResult(resolved, select_run(plugin_host(), resolved) if check else {})
+    return ConfigResult(resolved, sources.select_run(plugin_host(), resolved) if check else {})
 
 
 def run_resolved(
-    resolved: ResolvedConfig,
+    resolved: sources.ResolvedConfig,
     *,
     out: Path = DEFAULT,
     name: str | None = None,
@@ -170,7 +163,7 @@ def run_resolved(
     from wfbench.search.launching import started
     from wfbench.search.planning import plan_jobs
 
-    chosen = select_run(plugin_host(), resolved)
+    chosen = sources.select_run(plugin_host(), resolved)
     jobs = plan_jobs(resolved.config, chosen)
     executor = chosen["executor"][0].build()
     watch = _Watch(progress)
@@ -180,7 +173,7 @@ def run_resolved(
 
 
 def resume_resolved(
-    resolved: ResolvedConfig, path: Path, progress: Watcher | None = None
+    resolved: sources.ResolvedConfig, path: Path, progress: Watcher | None = None
 ) -> Run | Matrix:
     """Finish the run at `path`."""
     from wfbench.search.launching import resumed

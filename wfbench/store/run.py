@@ -10,6 +10,7 @@ from typing import Self
 
 from wfbench.contract import UsageError
 
+from . import policy_file
 from .config import StoredConfig, read_config, search_paths
 from .event_log import EventLog, json_line, plain, read_lines
 from .events import (
@@ -25,14 +26,7 @@ from .files import TORN, write_json, write_whole, writing
 from .lock import RunLock
 from .machine import fingerprint
 from .places import SEARCH_CONFIGS, run_kind
-from .policy_file import (
-    Checkpoint,
-    StoredPolicy,
-    read_checkpoint,
-    read_policy,
-    write_checkpoint,
-    write_policy,
-)
+from .policy_file import Checkpoint, StoredPolicy
 from .table import UPDATE_COLUMNS, WORKFLOW_COLUMNS, CsvTable, EventRows, event_row, stat_columns
 
 EVENTS_FILE = "events.jsonl"
@@ -120,20 +114,20 @@ class RunStore:
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep what later workflows and a resumed run need."""
-        write_checkpoint(checkpoint_path(self.path, checkpoint.workflow), checkpoint)
+        policy_file.write_checkpoint(checkpoint_path(self.path, checkpoint.workflow), checkpoint)
 
     def load_checkpoint(self, workflow: int) -> Checkpoint:
         """Return what `save_checkpoint` kept."""
-        return read_checkpoint(checkpoint_path(self.path, workflow))
+        return policy_file.read_checkpoint(checkpoint_path(self.path, workflow))
 
     def save_best(self, policy: StoredPolicy) -> None:
         """Make this the policy of the run."""
-        write_policy(self.path / "policy.npz", policy)
+        policy_file.write_policy(self.path / "policy.npz", policy)
 
     def best_workflow(self) -> int | None:
         """Return the workflow whose policy `policy.npz` holds."""
         path = self.path / "policy.npz"
-        return read_policy(path).label.workflow if path.exists() else None
+        return policy_file.read_policy(path).label.workflow if path.exists() else None
 
     def close(self) -> None:
         """Release files and lock; safe to call twice."""
