@@ -12,7 +12,7 @@ from wfbench.benchmarks.reproduce.model import SCHEMA, ClaimResult, Reproduction
 from wfbench.benchmarks.reproduce.running import reproduce as measure_claims
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report.document import Section
-from wfbench.report.sections.reproduction import reproduction_section
+from wfbench.report.sections.reproduction import reproduction_section, write_reproduction_files
 
 
 class ReproductionResult(Result, schema=SCHEMA):
@@ -63,8 +63,6 @@ def reproduce(
 
     Example: wfbench.reproduce("shared-memory-factor", quick=True).show()
     """
-    from wfbench.report.sections.reproduction import write_reproduction_files
-
     if to is not None and not Path(to).is_dir():
         raise UsageError(f"--to {to}: there is no such directory; make it first")
     watch = progress or (lambda _: None)

@@ -34,6 +34,7 @@ from wfbench.report.sections.comparison import (
     learning_check_section,
 )
 from wfbench.settings.selection import Selector
+from wfbench.store.files import write_json, write_whole, writing
 from wfbench.store.places import DEFAULT, new_name
 
 Strictness = Literal["ok", "fail"]
@@ -249,7 +250,12 @@ def check(
         progress=session_progress(progress),
     )
     result = CheckResult(found, directory, inconclusive)
-    _write(result, None if md is None else Path(md))
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    write_json(directory / "verdict.json", result.schema, result.verdict())
+    write_whole(directory / "junit.xml", result.report("junit").encode())
+    if md is not None:
+        write_whole(Path(md), result.report("md").encode())
     return result
 
 
@@ -359,14 +365,3 @@ def remove_baseline(name: str, *, folder: str | Path = store.DEFAULT) -> Path:
     Example: wfbench.remove_baseline("main")
     """
     return store.remove_baseline(Path(folder), name)
-
-
-def _write(result: CheckResult, md: Path | None) -> None:
-    from wfbench.store.files import write_json, write_whole, writing
-
-    with writing(result.directory):
-        result.directory.mkdir(parents=True, exist_ok=True)
-    write_json(result.directory / "verdict.json", result.schema, result.verdict())
-    write_whole(result.directory / "junit.xml", result.report("junit").encode())
-    if md is not None:
-        write_whole(md, result.report("md").encode())

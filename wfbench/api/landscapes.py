@@ -11,10 +11,12 @@ from typing import Any, Literal
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_list, as_paths
 from wfbench.contract import UsageError
+from wfbench.orders import all_orders, format_order
 from wfbench.report.console import console
 from wfbench.report.document import Section
 from wfbench.report.sections.landscape import landscape_section, searchers_data, searchers_section
 from wfbench.search.landscape import records
+from wfbench.search.landscape.from_runs import landscape_of
 from wfbench.search.landscape.records import Value
 from wfbench.search.landscape.regret import SearchBench, run_bench
 from wfbench.search.landscape.signal import Signal
@@ -45,8 +47,6 @@ class LandscapeResult(Result, schema="landscape-made/1"):
         return {"file": str(self.path), "orders": self.orders, "trainings": self.trainings}
 
     def _rows(self) -> Rows:
-        from wfbench.orders import all_orders, format_order
-
         units, found = self.landscape.units, self.landscape.replicates
         return [
             {"order": format_order(order, units), **asdict(one)}
@@ -102,8 +102,6 @@ def landscape(
 
     Example: wfbench.landscape("mine", to="mine.json").save("mine.html")
     """
-    from wfbench.search.landscape.from_runs import landscape_of
-
     found = landscape_of([find_run(Path(out), run) for run in as_paths(runs)], inherited=inherited)
     records.write_landscape(Path(to), found)
     return LandscapeResult(Path(to), found)

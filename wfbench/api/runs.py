@@ -15,16 +15,18 @@ from numpy.typing import ArrayLike, NDArray
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Result
 from wfbench.contract import Policy, UsageError
+from wfbench.report import show
+from wfbench.report.document import Report
+from wfbench.report.order_summary import OrderSummary, by_order
+from wfbench.search import subjects
+from wfbench.search.history import RecordedSearch, belief_of, read_search
+from wfbench.store.config import search_paths
 from wfbench.store.event_log import plain
 from wfbench.store.places import DEFAULT, find_run, run_kind
 from wfbench.store.policy_file import PolicyLabel, read_policy
 
 if TYPE_CHECKING:
-    from wfbench.report.document import Report
-    from wfbench.report.order_summary import OrderSummary
-    from wfbench.search.history import RecordedSearch
-
-    from .measuring import Bench
+    from wfbench.api.measuring import Bench
 
 REPORT_FILE = "report.html"
 
@@ -119,8 +121,6 @@ class Run(Result, schema="run/2"):
     @property
     def orders(self) -> tuple[OrderResult, ...]:
         """Every order that was trained, best first."""
-        from wfbench.report.order_summary import by_order
-
         search = self.recorded
         found = by_order(search.finished())
         return tuple(OrderResult.of(search.written(one.order), one) for one in found)
@@ -128,8 +128,6 @@ class Run(Result, schema="run/2"):
     @property
     def best(self) -> OrderResult | None:
         """The order whose training was best, on its own; None: no workflow has finished."""
-        from wfbench.report.order_summary import OrderSummary
-
         best = self.recorded.best()
         if best is None:
             return None
@@ -160,9 +158,6 @@ class Run(Result, schema="run/2"):
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of this one run as JSON values."""
-        from wfbench.report.order_summary import by_order
-        from wfbench.search.history import belief_of
-
         search = self.recorded
         config, best, finished = search.config, search.best(), search.finished()
         return {
@@ -209,7 +204,6 @@ class Run(Result, schema="run/2"):
 
     def show(self) -> None:
         """Print the best orders, where the time went and what to do next."""
-        from wfbench.report import show
         from wfbench.report.sections.search import search_section
 
         show(search_section(self.recorded, plugin_host(), brief=True))
@@ -257,7 +251,6 @@ class Matrix(Result, schema="run/2"):
 
     def show(self) -> None:
         """Print one row per run."""
-        from wfbench.report import show
         from wfbench.report.sections.matrix import TOGETHER, TURNS, matrix_section
 
         timing = TURNS if self.timing_comparable else TOGETHER
@@ -279,7 +272,6 @@ def load_run(run: str | Path, *, out: str | Path = DEFAULT) -> Run | Matrix | Be
     Example: wfbench.load_run("results/runs/mine").orders[:3]
     """
     from wfbench.api.measuring import Bench
-    from wfbench.store.config import search_paths
 
     path = find_run(Path(out), str(run))
     kind = run_kind(path)
@@ -303,9 +295,6 @@ def load_policy(
 
     Example: wfbench.load_policy("results/runs/mine").act(obs)
     """
-    from wfbench.search.subjects import greedy as sharpened
-    from wfbench.search.subjects import trusted
-
     place = source if isinstance(source, (str, Path)) else source.path
     file = Path(place)
     if not file.is_file():
@@ -314,14 +303,12 @@ def load_policy(
         if not file.exists():
             raise UsageError(f"{run} has no policy.npz: no workflow of it has finished")
     stored = read_policy(file)
-    policy = stored.policy(trusted(plugin_host()))
+    policy = stored.policy(subjects.trusted(plugin_host()))
     rng = np.random.default_rng(seed)
-    return LoadedPolicy(stored.label, sharpened(policy) if greedy else policy, rng)
+    return LoadedPolicy(stored.label, subjects.greedy(policy) if greedy else policy, rng)
 
 
 def _load_search(path: Path) -> Run:
-    from wfbench.search.history import read_search
-
     page = path / REPORT_FILE
     return Run(path, read_search(path), page if page.exists() else None)
 

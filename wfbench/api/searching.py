@@ -7,25 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Options, Progress, Result, Values, Watcher, as_list
 from wfbench.api.runs import REPORT_FILE, Matrix, Run, report_of
-from wfbench.contract import UsageError, WfbenchError
+from wfbench.contract import Executor, UsageError, WfbenchError
+from wfbench.report.document import Section
 from wfbench.report.sections.settings import config_data, config_section
+from wfbench.search.engine import run_searches
+from wfbench.search.hooks import HookObserver
+from wfbench.search.job import SearchJob
+from wfbench.search.launching import resumed, started
+from wfbench.search.planning import plan_jobs, restored_executor
+from wfbench.search.recording import Observer
+from wfbench.search.search import Search
 from wfbench.settings import sources
 from wfbench.settings.config import SETTINGS
+from wfbench.settings.selection import Choice
+from wfbench.store.files import write_whole
 from wfbench.store.places import DEFAULT, find_run
-
-if TYPE_CHECKING:
-    from wfbench.contract import Executor
-    from wfbench.report.document import Section
-    from wfbench.search.job import SearchJob
-    from wfbench.search.recording import Observer
-    from wfbench.search.search import Search
-    from wfbench.settings.selection import Choice
-    from wfbench.store.run import RunStore
+from wfbench.store.run import RunStore
 
 
 class ConfigResult(Result, schema="config/1"):
@@ -160,9 +162,6 @@ def run_resolved(
     progress: Watcher | None = None,
 ) -> Run | Matrix:
     """Run a search whose configuration is resolved already."""
-    from wfbench.search.launching import started
-    from wfbench.search.planning import plan_jobs
-
     chosen = sources.select_run(plugin_host(), resolved)
     jobs = plan_jobs(resolved.config, chosen)
     executor = chosen["executor"][0].build()
@@ -176,9 +175,6 @@ def resume_resolved(
     resolved: sources.ResolvedConfig, path: Path, progress: Watcher | None = None
 ) -> Run | Matrix:
     """Finish the run at `path`."""
-    from wfbench.search.launching import resumed
-    from wfbench.search.planning import restored_executor
-
     host, watch = plugin_host(), _Watch(progress)
     executor = restored_executor(host, path, resolved).build()
     with closing(executor):
@@ -188,8 +184,6 @@ def resume_resolved(
 def _searched(
     opened: AbstractContextManager[Sequence[Search]], executor: Executor, watch: _Watch
 ) -> Run | Matrix:
-    from wfbench.search.engine import run_searches
-
     with opened as searches:
         path = searches[0].store.path if len(searches) == 1 else searches[0].store.path.parent
         with watch.resumable(path):
@@ -205,26 +199,21 @@ class _Watch:
     """Passes events on to the plugins that observe, and to whoever wants to see progress."""
 
     def __init__(self, progress: Watcher | None) -> None:
-        self._progress = progress
-        self._hooks: list[Any] = []
+        self._progress = progress or (lambda _: None)
+        self._hooks: list[HookObserver] = []
         self._done = 0
         self._total = 0
 
     def observers(self, job: SearchJob, store: RunStore) -> Sequence[Observer]:
         """Return the observers of one search."""
-        from wfbench.search.hooks import HookObserver
-
         hooks = HookObserver(plugin_host(), store.id, store.path)
         self._hooks.append(hooks)
         self._total += job.config.workflows
-        if self._progress is None:
-            return (hooks,)
-        report = self._progress
 
         def observe(event: Mapping[str, Any]) -> None:
             self._done += event["event"] == "workflow-finished"
             text = f"{store.id}: {event['event']} {event.get('order', '')}".rstrip()
-            report(Progress(self._done, self._total, text, {**event, "run": store.id}))
+            self._progress(Progress(self._done, self._total, text, {**event, "run": store.id}))
 
         return observe, hooks
 
@@ -244,7 +233,6 @@ class _Watch:
 def _write_report(path: Path) -> tuple[Path | None, str]:
     """Write `report.html` beside what it shows; a run stays good if that fails."""
     from wfbench.report.formats.html import render_html
-    from wfbench.store.files import write_whole
 
     page = path / REPORT_FILE
     try:

@@ -164,8 +164,7 @@ def read_arrays(path: Path, schema: str) -> tuple[dict[str, NDArray[Any]], dict[
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     except _DAMAGED as error:
-        raise UsageError(
-            f"{path} is damaged, or not a file of plain arrays from wfbench; restore a copy"
-        ) from error
+        problem = "is damaged, or not a file of plain arrays from wfbench; restore a copy"
+        raise UsageError(f"{path} {problem}") from error
     check_schema(meta, path, [schema])
     return arrays, meta

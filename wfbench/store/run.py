@@ -35,12 +35,12 @@ EVENTS_FILE = "events.jsonl"
 class RunStore:
     """The files of one search. Holds the run's lock until it is closed."""
 
-    def __init__(self, path: Path, lock: RunLock, config: StoredConfig) -> None:
+    def __init__(self, path: Path, config: StoredConfig) -> None:
         self.path = path
         self.config = config
         self.entries: list[LogEntry] = []
         """Everything that was recorded; what an unfinished workflow left is not resumed."""
-        self._lock = lock
+        self._lock = RunLock(path)
         self._log: EventLog | None = None
         self._rows = EventRows()
         self._updates = CsvTable(path / "updates.csv", "updates/2", UPDATE_COLUMNS)
@@ -63,34 +63,28 @@ class RunStore:
             try:
                 (path / "checkpoints").mkdir(parents=True)
             except FileExistsError as error:
-                raise UsageError(
-                    f"{path} already exists; choose another --name, or resume it with --resume"
-                ) from error
-        lock = RunLock(path)
-        try:
+                hint = "choose another --name, or resume it with --resume"
+                raise UsageError(f"{path} already exists; {hint}") from error
+        with ExitStack() as on_failure:
+            store = cls(path, config)
+            on_failure.callback(store.close)
             write_json(path / "machine.json", "machine/1", fingerprint())
             write_json(path / "config.json", SEARCH_CONFIGS[0], asdict(config))
-            store = cls(path, lock, config)
             store._rewrite()
-        except BaseException:
-            lock.release()
-            raise
+            on_failure.pop_all()
         return store
 
     @classmethod
     def resume(cls, path: Path) -> Self:
         """Open an existing run directory and discard what an unfinished workflow left."""
-        config = read_config(path)
-        lock = RunLock(path)
-        try:
-            store = cls(path, lock, config)
+        with ExitStack() as on_failure:
+            store = cls(path, read_config(path))
+            on_failure.callback(store.close)
             store.entries = read_log(path)
             if not store.finished:
                 store._discard_unfinished()
                 store._rewrite()
-        except BaseException:
-            lock.release()
-            raise
+            on_failure.pop_all()
         return store
 
     def record(self, entry: LogEntry) -> Values:
