@@ -45,10 +45,8 @@ class LoadedPolicy:
         rows: NDArray[Any] = np.asarray(obs)
         single = rows.shape == self.label.obs_shape
         if not single and rows.shape[1:] != self.label.obs_shape:
-            raise UsageError(
-                f"the observation has shape {rows.shape}; the policy takes {self.label.obs_shape}, "
-                "or a batch of them"
-            )
+            taken = f"the policy takes {self.label.obs_shape}, or a batch of them"
+            raise UsageError(f"the observation has shape {rows.shape}; {taken}")
         batch = rows[np.newaxis] if single else rows
         actions = self.policy.act(batch, self.rng.random(len(batch))).actions
         return int(actions[0]) if single else actions

@@ -281,9 +281,8 @@ def encode_event(event: RunEvent, units: tuple[str, ...]) -> Values:
 
 def encode(entry: LogEntry, units: tuple[str, ...]) -> Values:
     """Return the JSON values of one line of `events.jsonl`."""
-    time, own = entry.time, {}
-    if time.training is not None:
-        own["training"] = time.training
+    time = entry.time
+    own = {} if time.training is None else {"training": time.training}
     work = round(sum(time.work.values()), 7)
     return {
         **encode_event(entry.event, units),
