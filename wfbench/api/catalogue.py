@@ -151,5 +151,5 @@ def validate_runs(
     """
     from wfbench.benchmarks.measure.saved import load_session
 
-    paths = [find_run(Path(out), run) for run in as_paths(runs)]
+    paths = find_runs(runs, out)
     return ValidationResult({str(path): validate_run(path, load_session) for path in paths})

@@ -10,7 +10,7 @@ from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_list
 from wfbench.benchmarks.measure import summary
 from wfbench.benchmarks.measure.cases import select_cases
-from wfbench.benchmarks.measure.model import Case, Sample, Session, make_settings
+from wfbench.benchmarks.measure.model import Session, make_settings
 from wfbench.benchmarks.measure.runner import SessionProgress, measure_session
 from wfbench.benchmarks.measure.saved import load_session
 from wfbench.contract import ExitCode, UsageError
@@ -135,9 +135,11 @@ def session_progress(progress: Watcher | None) -> SessionProgress | None:
     def update(session: Session) -> None:
         if session.samples:
             sample, rounds = session.samples[-1], session.settings.rounds
-            text = _line(session.cases[sample.case], sample, rounds)
-            total = len(session.cases) * rounds
-            progress(Progress(len(session.samples), total, text, sample))
+            case, total = session.cases[sample.case], len(session.cases) * rounds
+            speed = f"{sample.rate:,.0f} transitions/s"
+            found = speed if sample.failure is None else f"failed: {sample.failure}"
+            where = f"round {sample.round + 1}/{rounds}  {case.label}  {case.n_envs} envs"
+            progress(Progress(len(session.samples), total, f"{where}  {found}", sample))
 
     return update
 
@@ -149,10 +151,3 @@ def _checked_counts(counts: list[int]) -> list[int]:
     if len(set(counts)) != len(counts):
         raise UsageError(f"--n-envs {text}: a number is given twice")
     return counts
-
-
-def _line(case: Case, sample: Sample, rounds: int) -> str:
-    result = f"{sample.rate:,.0f} transitions/s"
-    if sample.failure is not None:
-        result = f"failed: {sample.failure}"
-    return f"round {sample.round + 1}/{rounds}  {case.label}  {case.n_envs} envs  {result}"
