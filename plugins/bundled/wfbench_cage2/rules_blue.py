@@ -98,7 +98,6 @@ def plant(s: State, kind: int, h: int) -> int:
 def blue_turn(s: State, action: int) -> None:
     """Execute blue's action. `action` is within 0..144."""
     s[AT.blue_action] = action
-    s[AT.planted] = -1
     s[AT.analysed] = -1
     s[AT.ended_session] = 0
     if action >= tables.RESTORE:

@@ -9,102 +9,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+Subnet = IntEnum("Subnet", "ENTERPRISE OPERATIONAL USER", start=0)
+"""Subnets, in the order in which Meander looks at them."""
 
-class Subnet(IntEnum):
-    """Subnets, in the order in which Meander looks at them."""
+Unit = IntEnum("Unit", "DEFENDER ENTERPRISE OP_SERVER OP_HOST USER", start=0)
+"""Unit types that a workflow ranks, in canonical order."""
 
-    ENTERPRISE = 0
-    OPERATIONAL = 1
-    USER = 2
+Exploit = IntEnum(
+    "Exploit",
+    "ETERNAL_BLUE BLUE_KEEP HTTP_RFI HTTPS_RFI SSH_BRUTE_FORCE SQL_INJECTION HARAKA_RCE "
+    "FTP_DIRECTORY_TRAVERSAL",
+    start=0,
+)
+"""Exploits red chooses from."""
 
+Decoy = IntEnum("Decoy", "APACHE FEMITTER HARAKA_SMPT SMSS SSHD SVCHOST TOMCAT VSFTPD", start=0)
+"""Decoys blue can plant."""
 
-class Unit(IntEnum):
-    """Unit types that a workflow ranks, in canonical order."""
+Level = IntEnum("Level", "NONE USER ROOT", start=0)
+"""Privilege of the session that exploiting a service gives."""
 
-    DEFENDER = 0
-    ENTERPRISE = 1
-    OP_SERVER = 2
-    OP_HOST = 3
-    USER = 4
+Belief = IntEnum("Belief", "NO UNKNOWN USER PRIVILEGED", start=0)
+"""What blue's table says of a host."""
 
+Activity = IntEnum("Activity", "NONE SCAN EXPLOIT", start=0)
+"""What blue saw on a host in this step."""
 
-class Exploit(IntEnum):
-    """Exploits red chooses from."""
+Success = IntEnum("Success", "FALSE TRUE UNKNOWN", start=0)
+"""How an action answered."""
 
-    ETERNAL_BLUE = 0
-    BLUE_KEEP = 1
-    HTTP_RFI = 2
-    HTTPS_RFI = 3
-    SSH_BRUTE_FORCE = 4
-    SQL_INJECTION = 5
-    HARAKA_RCE = 6
-    FTP_DIRECTORY_TRAVERSAL = 7
+RedAction = IntEnum(
+    "RedAction",
+    "SLEEP DISCOVER_REMOTE_SYSTEMS DISCOVER_NETWORK_SERVICES EXPLOIT_REMOTE_SERVICE "
+    "PRIVILEGE_ESCALATE IMPACT",
+    start=0,
+)
+"""Kinds of red action."""
 
-
-class Decoy(IntEnum):
-    """Decoys blue can plant."""
-
-    APACHE = 0
-    FEMITTER = 1
-    HARAKA_SMPT = 2
-    SMSS = 3
-    SSHD = 4
-    SVCHOST = 5
-    TOMCAT = 6
-    VSFTPD = 7
-
-
-class Level(IntEnum):
-    """Privilege of the session that exploiting a service gives."""
-
-    NONE = 0
-    USER = 1
-    ROOT = 2
-
-
-class Belief(IntEnum):
-    """What blue's table says of a host."""
-
-    NO = 0
-    UNKNOWN = 1
-    USER = 2
-    PRIVILEGED = 3
-
-
-class Activity(IntEnum):
-    """What blue saw on a host in this step."""
-
-    NONE = 0
-    SCAN = 1
-    EXPLOIT = 2
-
-
-class Success(IntEnum):
-    """How an action answered."""
-
-    FALSE = 0
-    TRUE = 1
-    UNKNOWN = 2
-
-
-class RedAction(IntEnum):
-    """Kinds of red action."""
-
-    SLEEP = 0
-    DISCOVER_REMOTE_SYSTEMS = 1
-    DISCOVER_NETWORK_SERVICES = 2
-    EXPLOIT_REMOTE_SERVICE = 3
-    PRIVILEGE_ESCALATE = 4
-    IMPACT = 5
-
-
-class Red(IntEnum):
-    """Red agents."""
-
-    BLINE = 0
-    MEANDER = 1
-    SLEEP = 2
-
+Red = IntEnum("Red", "BLINE MEANDER SLEEP", start=0)
+"""Red agents."""
 
 PORTS = (139, 3389, 80, 443, 22, 3390, 25, 21)
 """Ports that matter to an exploit; bit i of a port set is PORTS[i]."""
@@ -148,18 +91,16 @@ class DecoyRule:
 
 
 DECOYS: dict[Decoy, DecoyRule] = {
-    Decoy.APACHE: DecoyRule("DecoyApache", 80, None, 80, Exploit.HTTP_RFI, "apache2"),
+    Decoy.APACHE: DecoyRule("Apache", 80, None, 80, Exploit.HTTP_RFI, "apache2"),
     Decoy.FEMITTER: DecoyRule(
-        "DecoyFemitter", 21, "Windows", 21, Exploit.FTP_DIRECTORY_TRAVERSAL, "femitter.exe"
+        "Femitter", 21, "Windows", 21, Exploit.FTP_DIRECTORY_TRAVERSAL, "femitter.exe"
     ),
-    Decoy.HARAKA_SMPT: DecoyRule("DecoyHarakaSMPT", 25, "Linux", 25, Exploit.HARAKA_RCE, "haraka"),
-    Decoy.SMSS: DecoyRule("DecoySmss", 139, "Windows", 139, Exploit.ETERNAL_BLUE, "smss.exe"),
-    Decoy.SSHD: DecoyRule("DecoySSHD", 22, None, 22, Exploit.SSH_BRUTE_FORCE, "sshd"),
-    Decoy.SVCHOST: DecoyRule(
-        "DecoySvchost", 3389, "Windows", 3389, Exploit.BLUE_KEEP, "svchost.exe"
-    ),
-    Decoy.TOMCAT: DecoyRule("DecoyTomcat", 443, None, 443, Exploit.HTTPS_RFI, "tomcat"),
-    Decoy.VSFTPD: DecoyRule("DecoyVsftpd", 21, "Linux", 80, Exploit.HTTP_RFI, "vsftpd"),
+    Decoy.HARAKA_SMPT: DecoyRule("HarakaSMPT", 25, "Linux", 25, Exploit.HARAKA_RCE, "haraka"),
+    Decoy.SMSS: DecoyRule("Smss", 139, "Windows", 139, Exploit.ETERNAL_BLUE, "smss.exe"),
+    Decoy.SSHD: DecoyRule("SSHD", 22, None, 22, Exploit.SSH_BRUTE_FORCE, "sshd"),
+    Decoy.SVCHOST: DecoyRule("Svchost", 3389, "Windows", 3389, Exploit.BLUE_KEEP, "svchost.exe"),
+    Decoy.TOMCAT: DecoyRule("Tomcat", 443, None, 443, Exploit.HTTPS_RFI, "tomcat"),
+    Decoy.VSFTPD: DecoyRule("Vsftpd", 21, "Linux", 80, Exploit.HTTP_RFI, "vsftpd"),
 }
 
 
@@ -310,7 +251,7 @@ BLINE_FALLBACK = (0, 1, 2, 2, 2, 2, 5, 5, 5, 5, 9, 9, 9, 12, 13)
 """Where B_line continues after an action that did not succeed."""
 
 
-ACTION_KINDS = ("Analyse", "Remove", *(rule.name for rule in DECOYS.values()), "Restore")
+ACTION_KINDS = ("Analyse", "Remove", *(f"Decoy{rule.name}" for rule in DECOYS.values()), "Restore")
 """Kinds of blue action that have a host: 13 actions each, from `ANALYSE` on."""
 
 
