@@ -104,6 +104,11 @@ DECOYS: dict[Decoy, DecoyRule] = {
 }
 
 
+def decoys_in(planted: int) -> list[DecoyRule]:
+    """Return the decoys of a set."""
+    return [rule for kind, rule in DECOYS.items() if planted >> kind & 1]
+
+
 @dataclass(frozen=True)
 class Service:
     """A listening process. `exploit` is None where the port is open but nothing works on it."""

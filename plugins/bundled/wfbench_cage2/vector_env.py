@@ -68,6 +68,7 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._first = None if seed is None else env_seeds(seed, self.num_envs)
+        self._blank = tuple(vars(StepArrays.allocate(self.num_envs, self._batch.info)).values())
 
     @property
     def seeds(self) -> NDArray[np.uint64]:
@@ -94,7 +95,7 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         """Step every row; step none if any action is illegal."""
         self._batch.require_start("step")
         chosen = self._legal(actions)
-        out = StepArrays.allocate(self.num_envs, self._batch.info)
+        out = StepArrays(*[array.copy() for array in self._blank])
         self._batch.step(chosen, out)
         info = self._info(out.compromised, out.ended_session)
         ended = out.truncated.copy()

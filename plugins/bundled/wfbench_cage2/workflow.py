@@ -13,11 +13,9 @@ from . import tables
 from .options import check_actions
 from .rules_blue import MEMORY_SIZE
 
-
-def _fix_host(action: int) -> int:
-    bases = (tables.REMOVE, tables.RESTORE)
-    starts = [base for base in bases if base <= action < base + tables.NUM_HOSTS]
-    return action - starts[0] if starts else -1
+_FIX_HOST = {
+    base + h: h for base in (tables.REMOVE, tables.RESTORE) for h in range(tables.NUM_HOSTS)
+}
 
 
 def _workflow(actions: tuple[int, ...]) -> WorkflowModel:
@@ -25,7 +23,7 @@ def _workflow(actions: tuple[int, ...]) -> WorkflowModel:
         units=tables.UNIT_NAMES,
         hosts=tuple(host.name for host in tables.HOSTS),
         host_unit=tuple(int(host.unit) for host in tables.HOSTS),
-        fix_host=tuple(_fix_host(action) for action in actions),
+        fix_host=tuple(_FIX_HOST.get(action, -1) for action in actions),
         footholds=(tables.FOOTHOLD,),
     )
 
