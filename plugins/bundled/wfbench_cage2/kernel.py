@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from . import rules_blue as blue
 from .compiling import compile_notice, entry_point, rule, sources_digest
-from .draws import NO_TAPE, RED_AGENT, step_key, uniform
-from .layout import AT, STATE_SIZE
+from .draws import NO_TAPE, RED_AGENT, Tape, step_key, uniform
+from .layout import AT, STATE_SIZE, State
 from .red_agents import aim, red_choose
-from .rules_blue import State
-from .rules_red import Tape, red_execute
+from .rules_red import red_execute
 from .tables import FOOTHOLD, OBS_SIZE, Red, RedAction, Subnet, Success
 
 EPISODE, STEP, RETURN = 0, 1, 2
@@ -69,7 +68,6 @@ def step_state(s: State, action: int, key: np.uint64, tape: Tape) -> int:
     red_execute(s, key, tape)
     reward = blue.reward_tenths(s)
     blue.update_belief(s)
-    blue.remember(s)
     return reward
 
 

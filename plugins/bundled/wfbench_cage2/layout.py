@@ -30,6 +30,7 @@ _PER_HOST = StateLayout._fields.index("owned")
 _FIRST_SINGLE = _PER_HOST * NUM_HOSTS
 STATE_SIZE = _FIRST_SINGLE + len(StateLayout._fields) - _PER_HOST
 
+State = NDArray[np.int16]
 AT = StateLayout(*range(0, _FIRST_SINGLE, NUM_HOSTS), *range(_FIRST_SINGLE, STATE_SIZE))
 
 _SETS = {

@@ -48,7 +48,6 @@ BLINE_USER_HOSTS = int(UNIT_HOSTS[Unit.USER]) & ~(1 << tables.FOOTHOLD)
 
 NEXT_HOP = _integers(HOST_ID.get(host.next_hop or "", -1) for host in HOSTS)
 WEAK_ACCOUNT = np.array([host.weak_account is not None for host in HOSTS], dtype=np.bool_)
-CONFIDENTIALITY = _integers(host.confidentiality for host in HOSTS)
 BASE_PORTS = _integers(_ports({service.port for service in host.services}) for host in HOSTS)
 
 GENUINE = np.zeros((NUM_HOSTS, len(Exploit)), dtype=np.bool_)
@@ -126,7 +125,8 @@ OBS_CODE = np.array(
 """The four features of a host, by activity and belief."""
 OBS_WORD = np.ascontiguousarray(OBS_CODE.view(np.uint32)[:, :, 0])
 """The same four bytes as one word, so that a host is written with one store."""
-UNIT_MASK = np.array(
-    [_bits((hosts & UNIT_HOSTS) > 0) for hosts in range(ALL_HOSTS + 1)], dtype=np.uint8
-)
+_HOST_SETS = np.arange(ALL_HOSTS + 1)[:, None]
+UNIT_MASK = ((_HOST_SETS & UNIT_HOSTS > 0) @ (1 << np.arange(len(Unit)))).astype(np.uint8)
 """The set of unit types that have a host in each set of hosts."""
+ROOTED_COST = (_HOST_SETS >> np.arange(NUM_HOSTS) & 1) @ [host.confidentiality for host in HOSTS]
+"""What each set of hosts costs per step, in tenths, if red is root there."""
