@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,9 +14,10 @@ from wfbench.contract import EnvInfo, StepArrays
 
 from .kernel import BAD_SHAPE, CLOCK_SIZE, EPISODE, FIRST, NEXT, STEPPED, load_kernel
 from .layout import STATE_SIZE
-from .options import check_episode_steps, red_shares
-from .seeds import Seeds, env_seeds
+from .options import check_options
 from .workflow import form
+
+Seeds = int | Sequence[Any] | NDArray[Any]
 
 
 class Cage2Batch:
@@ -39,17 +40,17 @@ class Cage2Batch:
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}; it must be at least 1")
         self.num_envs = int(num_envs)
+        shares = check_options(red, red_weights, episode_steps, actions)
         self.info: EnvInfo
         self.info, self._table = form(memory, actions)
         self._shape = (self.num_envs, *self.info.obs_shape)
-        self.episode_steps = check_episode_steps(episode_steps)
+        self.episode_steps = episode_steps
         self.state = np.zeros((self.num_envs, STATE_SIZE), dtype=np.int16)
         self.clock = np.zeros((self.num_envs, CLOCK_SIZE), dtype=np.int64)
         self.seeds = np.zeros(self.num_envs, dtype=np.uint64)
         self.returns = np.zeros(self.num_envs, dtype=np.float64)
         self.started = False
-        shares = np.array(red_shares(red, red_weights), dtype=np.float64)
-        rows = (self.state, self.clock, self.seeds, shares)
+        rows = (self.state, self.clock, self.seeds, np.array(shares, dtype=np.float64))
         kernel = load_kernel()
         self._reset = partial(kernel.reset, *rows)
         self._step = partial(kernel.step, *rows, self._table, self.episode_steps, self.returns)
@@ -143,3 +144,24 @@ class Cage2Batch:
             if array.dtype != dtype or array.shape != shape:
                 return f"{name} is {array.dtype} {array.shape}; expected {dtype} {shape}"
         return "every array of a step must be C-contiguous, aligned and writable"
+
+
+def _check_seed(seed: Any) -> int:
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
+        raise TypeError(f"seed is {seed!r}; it must be an integer in 0..2**64-1")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed {seed} is outside 0..2**64-1")
+    return int(seed)
+
+
+def env_seeds(seed: Seeds | None, num_envs: int) -> NDArray[np.uint64]:
+    """Return one seed per env: those given, or derived from one, or fresh ones.
+
+    Derived seeds do not depend on `num_envs`: env i of 10 has the seed of env i of 1,000.
+    """
+    if seed is None or isinstance(seed, int) or np.ndim(seed) == 0:
+        source = np.random.SeedSequence(None if seed is None else _check_seed(seed))
+        return np.asarray(source.generate_state(num_envs, np.uint64), dtype=np.uint64)
+    if len(seed) != num_envs:
+        raise ValueError(f"{len(seed)} seeds were given for {num_envs} envs")
+    return np.array([_check_seed(one) for one in seed], dtype=np.uint64)

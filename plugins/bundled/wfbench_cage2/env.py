@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from wfbench.contract import StepArrays
 
-from .batch import Cage2Batch
+from .batch import Cage2Batch, env_seeds
 from .kernel import STEP, load_kernel
 from .layout import AT, unpack
 from .lookup import UNIT_MASK
-from .seeds import env_seeds
 
 Obs = NDArray[np.uint8]
 

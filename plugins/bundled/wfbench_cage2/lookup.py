@@ -9,19 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import tables
-from .tables import (
-    DECOYS,
-    EXPLOITS,
-    HOST_ID,
-    HOSTS,
-    NUM_HOSTS,
-    Activity,
-    Belief,
-    Decoy,
-    Exploit,
-    Subnet,
-    Unit,
-)
+from .tables import DECOYS, EXPLOITS, HOST_ID, HOSTS, NUM_HOSTS, Decoy, Exploit, Subnet, Unit
 
 
 def _integers(values: Iterable[Any]) -> NDArray[np.int64]:
@@ -112,15 +100,10 @@ BLINE_TARGET = _integers((_TARGETS | HOST_ID)[target] for _, target in tables.BL
 """Target host or subnet of each index of B_line's plan; -1 stands for `u`, -2 for `e`."""
 BLINE_ON_FAILURE = _integers(tables.BLINE_FALLBACK)
 
-_ACTIVITY_BITS = {Activity.NONE: (0, 0), Activity.SCAN: (1, 0), Activity.EXPLOIT: (1, 1)}
-_BELIEF_BITS = {
-    Belief.NO: (0, 0),
-    Belief.UNKNOWN: (1, 0),
-    Belief.USER: (0, 1),
-    Belief.PRIVILEGED: (1, 1),
-}
+_ACTIVITY_BITS = ((0, 0), (1, 0), (1, 1))  # none, scan, exploit
+_BELIEF_BITS = ((0, 0), (1, 0), (0, 1), (1, 1))  # no, unknown, user, privileged
 OBS_CODE = np.array(
-    [[_ACTIVITY_BITS[a] + _BELIEF_BITS[b] for b in Belief] for a in Activity], dtype=np.uint8
+    [[activity + belief for belief in _BELIEF_BITS] for activity in _ACTIVITY_BITS], dtype=np.uint8
 )
 """The four features of a host, by activity and belief."""
 OBS_WORD = np.ascontiguousarray(OBS_CODE.view(np.uint32)[:, :, 0])

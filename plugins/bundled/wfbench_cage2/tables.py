@@ -119,30 +119,18 @@ class Service:
     level: Level = Level.NONE
 
 
-def _ssh(level: Level = Level.USER) -> Service:
-    return Service(22, "sshd", Exploit.SSH_BRUTE_FORCE, level)
-
-
+_SSH = Service(22, "sshd", Exploit.SSH_BRUTE_FORCE, Level.USER)
 _HTTP = Service(80, "apache2", Exploit.HTTP_RFI, Level.USER)
 _HTTPS = Service(443, "tomcat", Exploit.HTTPS_RFI, Level.USER)
 _HARAKA = Service(25, "haraka", Exploit.HARAKA_RCE, Level.ROOT)
 _FTP = Service(21, "femitter.exe", Exploit.FTP_DIRECTORY_TRAVERSAL, Level.ROOT)
 _ENTERPRISE_WINDOWS = (
-    _ssh(),
+    _SSH,
     Service(3389, "svchost.exe", Exploit.BLUE_KEEP, Level.ROOT),
     Service(139, "smss.exe", None),
     _HTTP,
     _HTTPS,
 )
-
-
-_SUBNET_OF = {
-    Unit.DEFENDER: Subnet.ENTERPRISE,
-    Unit.ENTERPRISE: Subnet.ENTERPRISE,
-    Unit.OP_SERVER: Subnet.OPERATIONAL,
-    Unit.OP_HOST: Subnet.OPERATIONAL,
-    Unit.USER: Subnet.USER,
-}
 
 
 @dataclass(frozen=True)
@@ -167,7 +155,9 @@ class Host:
     @property
     def subnet(self) -> Subnet:
         """Return the subnet of its unit type."""
-        return _SUBNET_OF[self.unit]
+        if self.unit in (Unit.OP_SERVER, Unit.OP_HOST):
+            return Subnet.OPERATIONAL
+        return Subnet.USER if self.unit is Unit.USER else Subnet.ENTERPRISE
 
     @property
     def weak_account(self) -> str | None:
@@ -185,17 +175,17 @@ _USER3 = (_HARAKA, _HTTPS, _HTTP, Service(3389, "mysql", None))
 _SQL = Service(3390, "mysql", Exploit.SQL_INJECTION, Level.ROOT)
 
 HOSTS: tuple[Host, ...] = (
-    Host("Defender", "Linux", 1, (_ssh(Level.NONE),)),
-    Host("Enterprise0", "Linux", 10, (_ssh(),)),
+    Host("Defender", "Linux", 1, (Service(22, "sshd", Exploit.SSH_BRUTE_FORCE),)),
+    Host("Enterprise0", "Linux", 10, (_SSH,)),
     Host("Enterprise1", "Windows", 10, _ENTERPRISE_WINDOWS),
     Host("Enterprise2", "Windows", 10, _ENTERPRISE_WINDOWS, next_hop="Op_Server0"),
-    *(Host(f"Op_Host{i}", "Linux", 1, (_ssh(),)) for i in range(3)),
-    Host("Op_Server0", "Linux", 10, (_ssh(),)),
-    Host("User0", "Windows", 0, (_FTP, _ssh())),
-    Host("User1", "Windows", 1, (_FTP, _ssh()), next_hop="Enterprise1"),
+    *(Host(f"Op_Host{i}", "Linux", 1, (_SSH,)) for i in range(3)),
+    Host("Op_Server0", "Linux", 10, (_SSH,)),
+    Host("User0", "Windows", 0, (_FTP, _SSH)),
+    Host("User1", "Windows", 1, (_FTP, _SSH), next_hop="Enterprise1"),
     Host("User2", "Windows", 1, _USER2, next_hop="Enterprise1"),
     Host("User3", "Linux", 1, _USER3, next_hop="Enterprise0"),
-    Host("User4", "Linux", 1, (_HARAKA, _SQL, _HTTPS, _HTTP, _ssh()), next_hop="Enterprise0"),
+    Host("User4", "Linux", 1, (_HARAKA, _SQL, _HTTPS, _HTTP, _SSH), next_hop="Enterprise0"),
 )
 
 NUM_HOSTS = len(HOSTS)

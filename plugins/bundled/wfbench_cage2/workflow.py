@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from wfbench.contract import EnvInfo, WorkflowModel
 
 from . import tables
-from .options import check_actions
 from .rules_blue import MEMORY_SIZE
 
 _FIX_HOST = {
@@ -41,7 +40,7 @@ def form(memory: bool, actions: str) -> tuple[EnvInfo, NDArray[np.int64]]:  # no
     """
     if not isinstance(memory, bool):
         raise TypeError(f"memory is {memory!r}; it must be true or false")
-    chosen = ALL_ACTIONS if check_actions(actions) == "all" else tables.REDUCED_ACTIONS
+    chosen = ALL_ACTIONS if actions == "all" else tables.REDUCED_ACTIONS
     size = tables.OBS_SIZE + MEMORY_SIZE if memory else tables.OBS_SIZE
     info = EnvInfo((size,), "uint8", len(chosen), _workflow(chosen), batched=True)
     return info, np.array(chosen, dtype=np.int64)
