@@ -74,7 +74,7 @@ class Cage2Batch:
     def start(self, seed: Seeds | None, first: Seeds | None, obs: NDArray[np.uint8]) -> None:
         """Start afresh from `seed`; without one go on, or begin with `first` or fresh seeds."""
         if seed is None and self.started:
-            self.reset_next(obs)
+            self._reset(self._rows(obs), NEXT)
         else:
             self.reset(env_seeds(first if seed is None else seed, self.num_envs), obs)
 
