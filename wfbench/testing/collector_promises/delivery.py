@@ -247,7 +247,7 @@ def _equal_for(subject: CollectorUnderTest, variants: dict[str, tuple[Any, ...]]
         truth = subject.reference(plan)[0]
         for name in declared:
             for value in variants[name]:
-                rollout = subject.collect(plan, changed={name: value})[0]
+                rollout = subject.collect(plan, **{name: value})[0]
                 if not subject.deterministic:
                     _expect_real_stretches(subject, plan, POLICY, [rollout])
                 elif rollout.transition_hash() != truth.transition_hash():
