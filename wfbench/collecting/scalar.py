@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wfbench.contract import EnvInfo, EnvRef, StepArrays
 from wfbench.contract.record import INFO_FIELDS
 
-from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward
+from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward, spaces_of
 from .slices import EnvSlice
 
 
@@ -144,15 +144,13 @@ class ScalarSlice(EnvSlice):
 
     def _add(self, env: Any) -> None:
         info = info_of(env)
-        if self._envs and _shape(info) != _shape(self.info):
-            raise ValueError(f"spaces {_shape(info)} differ from {_shape(self.info)} of the others")
+        if self._envs and spaces_of(info) != spaces_of(self.info):
+            raise ValueError(
+                f"spaces {spaces_of(info)} differ from {spaces_of(self.info)} of the others"
+            )
         self.info = info
         self._envs.append(ScalarEnv(env, info, check=self._check))
 
     def _at(self, row: int) -> None:
         if self._progress is not None:
             self._progress(self._indices[row])
-
-
-def _shape(info: EnvInfo) -> tuple[Any, ...]:
-    return info.obs_shape, info.obs_dtype, info.num_actions

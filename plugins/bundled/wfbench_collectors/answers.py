@@ -13,7 +13,7 @@ from wfbench.contract import StepArrays
 from wfbench.contract.record import PLAIN_FIELDS
 from wfbench.processes.segments import Segment
 
-from .board import Note
+from .shared import Note
 from .wire import Kind
 from .worker import Handler
 

@@ -15,13 +15,12 @@ from wfbench.collecting.phases import Phases
 from wfbench.contract import EnvInfo, Plan, Policy, Rollout, WorkerError
 from wfbench.processes.limits import usable_cores
 
-from .board import Note
 from .free_runs import Delivery, FreeRun, Publisher, Pulse
 from .options import AsyncOptions
-from .revival import Revival
 from .ring import DEMAND
+from .shared import Note
 from .supervisor import Supervisor
-from .tasks import WorkerTask, common_info, divide
+from .tasks import WorkerTask, divide
 from .wire import Kind, encode
 
 _HANDLER = "wfbench_collectors.stretches:StretchHandler"
@@ -60,20 +59,18 @@ class AsyncCollector(Lifecycle):
 
     def _open(self, plan: Plan) -> EnvInfo:
         until = monotonic() + plan.deadlines.start
-        self._supervisor = Supervisor(plan, self._options.start_method)
         self._tasks = divide(plan, self._options, _HANDLER, default=usable_cores())
         self._everyone = range(len(self._tasks))
-        built = self._supervisor.start(self._tasks, until)
+        self._supervisor = Supervisor(plan, self._options, self._tasks)
+        info = self._supervisor.start(until).info
         self._supervisor.ask(Kind.RESET, dict.fromkeys(self._everyone, b""), until)
-        self._revival = Revival(plan, self._options, self._supervisor, self._tasks)
-        self._publisher = Publisher()
         self._spent = self._worker_time()
         self._pulse = Pulse(self._supervisor)
-        return common_info([answer.info for answer in built])
+        return info
 
     def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:
-        phases = Phases()
-        restarts, traffic = self._revival.count, self._supervisor.traffic
+        phases, supervisor = Phases(), self._supervisor
+        restarts, traffic = supervisor.restarts, supervisor.watch.traffic
         delivery = Delivery(steps, plan.n_envs, info)
         self._pulse.check(plan.deadlines.step, excuse_waiting=True)
         self._publish(plan, policy, phases)
@@ -87,13 +84,13 @@ class AsyncCollector(Lifecycle):
         self._fill(plan, run, delivery, phases)
         run.control[DEMAND] = 0
         self._divide_blocked_time(phases)
-        phases.add_traffic(traffic, self._supervisor.traffic)
+        phases.add_traffic(traffic, supervisor.watch.traffic)
         return delivery.buffer.rollout(
             env_id=delivery.env_id,
             first_step=delivery.first_step,
             policy_version=delivery.version,
             counters=phases.counters(
-                restarts=self._revival.count - restarts,
+                restarts=supervisor.restarts - restarts,
                 dropped=delivery.dropped,
                 lag=tuple((policy.version - delivery.version).tolist()),
             ),
@@ -105,6 +102,7 @@ class AsyncCollector(Lifecycle):
             self._run.halt()
         if hasattr(self, "_supervisor"):
             self._supervisor.close(plan.deadlines.close)
+            del self._supervisor
         if self._run is not None:
             self._run.close()
             self._run = None
@@ -115,8 +113,7 @@ class AsyncCollector(Lifecycle):
         size = self._publisher.publish(policy)
         if size:
             phases.bytes_moved += size * len(self._tasks)
-            self._wake(self._everyone, self._publisher.news(), plan)
-            self._publisher.discard_old()
+            self._wake(self._everyone, self._publisher.name.encode(), plan)
 
     def _start_run(self, plan: Plan, info: EnvInfo, steps: int, delivery: Delivery) -> FreeRun:
         """Have all workers run with a ring for stretches of this length."""
@@ -127,7 +124,7 @@ class AsyncCollector(Lifecycle):
         for worker in set(self._everyone) - {death.worker for death in deaths}:
             self._order_run(run, worker, until, resume=False)
         for death in deaths:
-            delivery.marks.append(self._revival.revive(death, self._prepare))
+            delivery.marks.append(self._supervisor.revive(death, self._prepare))
         return run
 
     def _stop_run(self, plan: Plan, run: FreeRun, delivery: Delivery) -> list[WorkerError]:
@@ -140,8 +137,8 @@ class AsyncCollector(Lifecycle):
             monotonic() + plan.deadlines.step,
             survive=self._options.survives_deaths,
         )
-        results = {worker: pickle.loads(reply) for worker, reply in replies.items()}  # noqa: S301
-        delivery.dropped += run.count_dropped(results)
+        begun = {worker: pickle.loads(reply) for worker, reply in replies.items()}  # noqa: S301
+        delivery.dropped += run.count_dropped(begun)
         self._run = None
         run.close()
         return deaths
@@ -153,7 +150,7 @@ class AsyncCollector(Lifecycle):
     def _prepare(self, task: WorkerTask, until: float) -> None:
         """Have a replaced worker run where its predecessor stopped."""
         self._supervisor.ask(Kind.RESET, {task.worker: b""}, until)
-        news = encode(0, Kind.WAKE, self._publisher.news())
+        news = encode(0, Kind.WAKE, self._publisher.name.encode())
         self._supervisor.post(task.worker, news, until)
         if self._run is not None:
             self._order_run(self._run, task.worker, until, resume=True)
@@ -181,12 +178,12 @@ class AsyncCollector(Lifecycle):
     def _take_news(self, run: FreeRun, until: float, delivery: Delivery) -> None:
         """Wait for finished stretches and deaths; there may be none until then."""
         messages, died = self._supervisor.poll(until)
-        for worker, message in messages:
+        for _, message in messages:
             if message.kind == Kind.STRETCH and message.sequence == run.number:
-                run.finish(worker, pickle.loads(message.body))  # noqa: S301 - our own worker's
+                run.finish(pickle.loads(message.body))  # noqa: S301 - our own worker's
         for worker in died:
             death = self._supervisor.death(worker)
-            delivery.marks.append(self._revival.revive(death, self._prepare))
+            delivery.marks.append(self._supervisor.revive(death, self._prepare))
             self._pulse.restart(worker)
 
     def _worker_time(self) -> NDArray[np.int64]:

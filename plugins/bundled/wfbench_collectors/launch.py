@@ -12,21 +12,12 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import NamedTuple
 
 from wfbench.contract import CollectError, DeadlineError, UsageError
 from wfbench.processes.children import python_command, worker_variables
 
 from . import nursery
-from .wire import readable
-
-
-class Exit(NamedTuple):
-    """How a worker ended."""
-
-    worker: int
-    pid: int
-    code: int
+from .wire import ready
 
 
 class Nursery:
@@ -74,8 +65,8 @@ class Nursery:
         with suppress(OSError):
             self._control.sendall(nursery.COMMAND.pack(nursery.SIGNAL, worker, number))
 
-    def exits(self) -> list[Exit]:
-        """Return the exits reported since the last call, without waiting."""
+    def exits(self) -> dict[int, int]:
+        """Return the workers that ended since the last call with their exit codes."""
         self._control.settimeout(0.0)
         try:
             while data := self._control.recv(4096):
@@ -87,13 +78,9 @@ class Nursery:
             self._wait(0.5)
         size = nursery.REPORT.size
         whole = len(self._pending) // size * size
-        reports = list(nursery.REPORT.iter_unpack(self._pending[:whole]))
+        reports = nursery.REPORT.iter_unpack(self._pending[:whole])
         self._pending = self._pending[whole:]
-        return [
-            Exit(worker, pid, code)
-            for event, worker, pid, code in reports
-            if event == nursery.EXITED
-        ]
+        return {worker: code for event, worker, _, code in reports if event == nursery.EXITED}
 
     def end(self, timeout: float) -> None:
         """End the nursery and with it whatever worker is left, within `timeout` or by force."""
@@ -110,7 +97,7 @@ class Nursery:
         self._control.close()
 
     def _greet(self, until: float) -> None:
-        if not readable(self._control.fileno(), max(0.0, until - monotonic())):
+        if not ready(self._control.fileno(), max(0.0, until - monotonic())):
             raise DeadlineError("the workers' modules were not imported within the start deadline")
         data = self._control.recv(nursery.REPORT.size)
         if len(data) < nursery.REPORT.size:

@@ -16,7 +16,7 @@ from wfbench.collecting.buffer import RolloutBuffer, buffer_shapes
 from wfbench.contract import EnvInfo
 from wfbench.processes.segments import Segment
 
-from .layout import ArrayLayout
+from .shared import ArrayLayout
 
 HALT, DEMAND, CONSUMED = 0, 1, 2
 """Control words: stop running; a `collect` waits; from here, slots freed so far per worker."""
@@ -25,20 +25,13 @@ HALT, DEMAND, CONSUMED = 0, 1, 2
 class Notice(NamedTuple):
     """What a worker says of a stretch it has finished."""
 
+    worker: int
     number: int
     """How many stretches this worker had finished before; its slot follows from it."""
-    publication: int
+    policy: str
+    """Name of the segment its policy came from."""
     version: int
     first_step: int
-
-
-class RunResult(NamedTuple):
-    """What a worker says when it stops running."""
-
-    finished: int
-    """How many stretches it had finished since the ring exists."""
-    abandoned: int
-    """How many steps of the stretch it was making are discarded."""
 
 
 @dataclass(frozen=True)

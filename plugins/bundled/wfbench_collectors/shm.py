@@ -11,8 +11,8 @@ from wfbench.processes.limits import usable_cores
 from wfbench.processes.segments import Segment
 
 from .barrier import BarrierCollector, Transport
-from .layout import ArrayLayout
 from .options import ShmOptions
+from .shared import ArrayLayout
 
 
 class ShmTransport(Transport):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,15 +14,14 @@ from wfbench.collecting.playing import play
 from wfbench.contract import Policy, PolicySnapshot
 from wfbench.processes.segments import Segment
 
-from .board import Board, Note
-from .ring import CONSUMED, DEMAND, HALT, Notice, RingShape, RunResult
+from .ring import CONSUMED, DEMAND, HALT, Notice, RingShape
+from .shared import Board, Note
 from .tasks import WorkerTask
 from .wire import Kind, WorkerEnd
 from .worker import Handler
 
 
-@dataclass(frozen=True)
-class RunOrder:
+class RunOrder(NamedTuple):
     """A request to run freely."""
 
     run: int
@@ -35,21 +33,6 @@ class RunOrder:
     """The number of its next stretch."""
     first_step: int | None
     """The number of its environments' next step; None: go on counting."""
-
-
-class Publication(NamedTuple):
-    """Where the newest policy is; the body of a wake-up, whose body is empty without news."""
-
-    number: int
-    segment: str
-
-
-class _Held(NamedTuple):
-    """The policy a worker acts with."""
-
-    publication: int
-    version: int
-    policy: Policy
 
 
 class StretchHandler(Handler):
@@ -64,8 +47,11 @@ class StretchHandler(Handler):
         self._seeds = np.array(task.seeds, np.uint64)
         self._first_step = 0
         self._phases = Phases()
-        self._published = Publication(0, "")
-        self._held: _Held | None = None
+        self._newest = ""
+        """Name of the segment with the newest policy."""
+        self._held = ""
+        """Name of the segment the policy at hand came from."""
+        self._policy: Policy
 
     def handle(self, kind: int, body: bytes) -> bytes:
         """Reset, take news of a policy, or run until told to stop."""
@@ -80,8 +66,8 @@ class StretchHandler(Handler):
             raise ValueError(f"request {kind} is not known")
         return b""
 
-    def _run(self, order: RunOrder) -> RunResult:
-        """Run freely until halted or asked for something else."""
+    def _run(self, order: RunOrder) -> int:
+        """Run freely until halted or asked for something else; return the stretches begun."""
         shape, segment = order.shape, Segment.attach(order.ring)
         control = shape.control(segment)
         slots = [shape.slot(segment, self.task.worker, slot) for slot in range(shape.slots)]
@@ -95,18 +81,17 @@ class StretchHandler(Handler):
                 break
             if not free:
                 continue
-            found = self._policy()
-            if found is None:
+            if not self._take_policy():
                 continue
             first_step = self._first_step
-            made = self._stretch(found.policy, slots[number % shape.slots], control)
+            made = self._stretch(slots[number % shape.slots], control)
             self._first_step += made
             if made < shape.steps:
-                return RunResult(number, made)
-            notice = Notice(number, found.publication, found.version, first_step)
+                return number + (made > 0)
+            notice = Notice(self.task.worker, number, self._held, self._policy.version, first_step)
             self._end.send(order.run, Kind.STRETCH, pickle.dumps(notice))
             number += 1
-        return RunResult(number, 0)
+        return number
 
     def _listen(self, *, block: bool) -> bool:
         """Take in wake-ups; return False on another request, which is left to be answered."""
@@ -122,31 +107,31 @@ class StretchHandler(Handler):
         return True
 
     def _take_news(self, body: bytes) -> None:
+        """Take down where the newest policy is; a wake-up without news is empty."""
         if body:
-            self._published = pickle.loads(body)  # noqa: S301 - our collector's
+            self._newest = body.decode()
 
-    def _policy(self) -> _Held | None:
-        """Return the newest policy; None if it was replaced and news of that is on its way."""
-        publication, name = self._published
-        if self._held is None or self._held.publication != publication:
+    def _take_policy(self) -> bool:
+        """Hold the newest policy; return False if news of its replacement had to be awaited."""
+        if self._held != self._newest:
             try:
-                segment = Segment.attach(name)
+                segment = Segment.attach(self._newest)
             except FileNotFoundError:
                 self._listen(block=True)
-                return None
-            snapshot: PolicySnapshot = pickle.loads(segment.view())  # noqa: S301 - as above
+                return False
+            snapshot: PolicySnapshot = pickle.loads(segment.view())  # noqa: S301 - our collector's
             segment.close()
-            self._held = _Held(publication, snapshot.version, snapshot.policy())
-        return self._held
+            self._held, self._policy = self._newest, snapshot.policy()
+        return True
 
-    def _stretch(self, policy: Policy, slot: RolloutBuffer, control: NDArray[np.int64]) -> int:
+    def _stretch(self, slot: RolloutBuffer, control: NDArray[np.int64]) -> int:
         """Fill a slot, unless the run is halted; return how many steps were made."""
         notes, phases = self._notes, self._phases
         slot.obs[0] = self._obs
         made = 0
         if not control[HALT]:
             steps = play(
-                policy,
+                self._policy,
                 slot,
                 self._seeds,
                 self._first_step,
