@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from wfbench.contract import BatchEnv, EnvRef, StepArrays
 
 from .checks import has_nan
-from .scalar import ScalarSlice
-from .slices import EnvSlice
+from .scalar import EnvSlice, ScalarSlice
 
 
 class BatchSlice(EnvSlice):
@@ -58,14 +57,6 @@ class BatchSlice(EnvSlice):
             if not finite.all():
                 row = int(finite.argmin())
                 raise self._fault(ValueError(f"step wrote the reward {out.rewards[row]}"), row=row)
-
-    def has_true_state(self) -> bool:
-        """Return False: a batch has no nested state."""
-        return False
-
-    def true_states(self) -> list[Any]:
-        """Raise WorkerError: a batch has no nested state."""
-        raise self._fault(TypeError("a batched environment has no true state"))
 
     def close(self) -> None:
         """Close the batch."""

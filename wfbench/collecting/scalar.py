@@ -1,18 +1,83 @@
-"""Ordinary gymnasium environments, stepped one by one into arrays."""
+"""Environments of a plan, stepped into arrays: what all forms share, and one by one."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.contract import EnvInfo, EnvRef, StepArrays
+from wfbench.contract import EnvInfo, EnvRef, StepArrays, WorkerError
 from wfbench.contract.record import INFO_FIELDS
 
-from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward, spaces_of
-from .slices import EnvSlice
+from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward, rows_with_nan, spaces_of
+from .faults import cause_of, trace_of
+
+
+class EnvSlice(ABC):
+    """Some environments of a plan. Whatever goes wrong is raised as a `WorkerError`."""
+
+    info: EnvInfo
+
+    def __init__(
+        self, indices: Sequence[int], seeds: Sequence[int], worker: int, *, check: bool
+    ) -> None:
+        self._indices = list(indices)
+        self._seeds = [int(seed) for seed in seeds]
+        self._worker = worker
+        self._check = check
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def first_obs(self) -> NDArray[Any]:
+        """Reset every environment; return the first observations in a new array."""
+        obs = np.empty((len(self), *self.info.obs_shape), np.dtype(self.info.obs_dtype))
+        self.reset(obs)
+        return obs
+
+    @abstractmethod
+    def reset(self, obs: NDArray[Any]) -> None:
+        """Start every env's stream of episodes from its seed and write the first observations."""
+
+    @abstractmethod
+    def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
+        """Step every environment; row i of `out` is of the i-th of them."""
+
+    def has_true_state(self) -> bool:
+        """Return whether `true_states` can be asked; a batch has no nested state."""
+        return False
+
+    def true_states(self) -> list[Any]:
+        """Return the full nested state of every environment."""
+        raise self._fault(TypeError("a batched environment has no true state"))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close every environment."""
+
+    def _refuse_nan(self, out: StepArrays, first: int = 0) -> None:
+        bad = rows_with_nan(out)
+        if len(bad):
+            error = ValueError("step returned an observation with NaN in it")
+            raise self._fault(error, row=first + int(bad[0]))
+
+    def _fault(
+        self, error: BaseException, prefix: str = "", *, row: int | None = None
+    ) -> WorkerError:
+        """Return the error to raise; `row` is the environment to attribute it to, if one is."""
+        if row is None:
+            prefix = f"envs {self._indices[0]} to {self._indices[-1]}: {prefix}"
+        return WorkerError(
+            prefix + cause_of(error),
+            worker=self._worker,
+            env=None if row is None else self._indices[row],
+            seed=None if row is None else self._seeds[row],
+            traceback=trace_of(error),
+        )
 
 
 class ScalarEnv:
@@ -90,12 +155,13 @@ class ScalarSlice(EnvSlice):
 
     def reset(self, obs: NDArray[Any]) -> None:
         """Start every env's stream of episodes from its seed and write the first observations."""
-        for row, env in enumerate(self._envs):
-            self._at(row)
-            try:
+        row = 0
+        try:
+            for row, env in enumerate(self._envs):
+                self._at(row)
                 obs[row] = env.first(self._seeds[row])
-            except self._faults as error:
-                raise self._fault(error, row=row) from error
+        except self._faults as error:
+            raise self._fault(error, row=row) from error
 
     def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
         """Step every environment; row i of `out` is of the i-th of them."""
@@ -137,10 +203,8 @@ class ScalarSlice(EnvSlice):
         """Close every environment; one that cannot close does not stop the others."""
         envs, self._envs = self._envs, []
         for env in envs:
-            try:
+            with suppress(*self._faults):
                 env.env.close()
-            except self._faults:
-                continue
 
     def _add(self, env: Any) -> None:
         info = info_of(env)

@@ -53,7 +53,9 @@ class Segment:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             os.ftruncate(descriptor, size)
-            _reserve(descriptor, size)
+            if hasattr(os, "posix_fallocate"):
+                # A full file system is then an error here, not a SIGBUS in a worker.
+                os.posix_fallocate(descriptor, 0, size)
             return cls(name, descriptor, size, owner=True)
         except BaseException as error:
             (directory / name).unlink(missing_ok=True)
@@ -86,12 +88,6 @@ class Segment:
                 memory.close()
         os.close(self._descriptor)
         self._descriptor = None
-
-
-def _reserve(descriptor: int, size: int) -> None:
-    """Claim the pages now: a full file system is then an error here, not a SIGBUS in a worker."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, size)
 
 
 def _no_room(directory: Path, needed: int, free: int) -> CollectError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from abc import abstractmethod
 from time import perf_counter_ns
 
 import numpy as np
@@ -14,31 +13,15 @@ from wfbench.contract.record import PLAIN_FIELDS
 from wfbench.processes.segments import Segment
 
 from .shared import Note
-from .wire import Kind
 from .worker import Handler
 
 
 class StepHandler(Handler):
     """Steps its environments when asked; subclasses say where actions and results are."""
 
-    def handle(self, kind: int, body: bytes) -> bytes:
-        """Answer a reset, a step or a request for true states."""
-        if kind == Kind.STEP:
-            reply = self._step(body)
-        elif kind == Kind.TRUE_STATE:
-            reply = pickle.dumps(self.envs.true_states())
-        elif kind == Kind.RESET:
-            reply = self._reset(body)
-        else:
-            raise ValueError(f"request {kind} is not known")
-        self._notes[Note.ENV] = 0
-        return reply
-
-    @abstractmethod
-    def _reset(self, body: bytes) -> bytes: ...
-
-    @abstractmethod
-    def _step(self, body: bytes) -> bytes: ...
+    def true_state(self, body: bytes) -> bytes:  # noqa: ARG002 - of all environments
+        """Return the environments' nested states."""
+        return pickle.dumps(self.envs.true_states())
 
     def _step_envs(self, actions: NDArray[np.int64], out: StepArrays) -> None:
         started = perf_counter_ns()
@@ -49,12 +32,14 @@ class StepHandler(Handler):
 class PipeHandler(StepHandler):
     """Everything crosses as pickled messages."""
 
-    def _reset(self, body: bytes) -> bytes:  # noqa: ARG002 - seeds came with the task
+    def reset(self, body: bytes) -> bytes:  # noqa: ARG002 - seeds came with the task
+        """Return the first observations."""
         self._out = StepArrays.allocate(len(self.envs), self.envs.info)
         self.envs.reset(self._out.obs)
         return pickle.dumps(self._out.obs)
 
-    def _step(self, body: bytes) -> bytes:
+    def step(self, body: bytes) -> bytes:
+        """Apply the actions and return what comes of them."""
         out = self._out
         self._step_envs(np.array(pickle.loads(body), np.int64), out)  # noqa: S301 - our collector's
         ended = out.ended
@@ -65,7 +50,8 @@ class PipeHandler(StepHandler):
 class ShmHandler(StepHandler):
     """Actions and results are in shared arrays; messages only wake the other side."""
 
-    def _reset(self, body: bytes) -> bytes:
+    def reset(self, body: bytes) -> bytes:
+        """Find the arrays and write the first observations."""
         name, layout = pickle.loads(body)  # noqa: S301 - our collector's
         self._segment = Segment.attach(name)
         arrays = layout.arrays(self._segment.view())
@@ -74,6 +60,7 @@ class ShmHandler(StepHandler):
         self.envs.reset(self._out.obs)
         return b""
 
-    def _step(self, body: bytes) -> bytes:  # noqa: ARG002 - the actions are shared
+    def step(self, body: bytes) -> bytes:  # noqa: ARG002 - the actions are shared
+        """Apply the actions."""
         self._step_envs(self._actions, self._out)
         return b""

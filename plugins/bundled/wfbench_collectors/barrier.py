@@ -60,14 +60,12 @@ class BarrierCollector(SynchronousCollector):
     """Asks the policy in this process, one action per environment, and has workers step.
 
     With `payload="true-state"` every step also moves each environment's nested true state here,
-    pickled, once before and once after the step, as two more requests that every worker answers
-    before anything goes on. It is unpickled and discarded: what a step says about compliance comes
-    from the worker in either case.
+    pickled, once before and once after the step, as two more requests. It is then discarded: what
+    a step says about compliance comes from the worker in either case.
 
-    With `on_worker_death="restart"` the environments of a worker that died are built again and
-    reset with new seeds, derived from the old ones. Every row that this call had collected of them
-    is discarded and collected again by the new worker, so that each delivered column is one
-    unbroken stretch, and the numbering of their steps goes on. The rollout is marked.
+    With `on_worker_death="restart"` the environments of a dead worker are built again with new
+    seeds. What this call had collected of them is collected again, so that each delivered column
+    is one unbroken stretch. The numbering of their steps goes on; the rollout is marked.
     """
 
     def __init__(self, transport: Transport, options: ShmOptions, default_workers: int) -> None:

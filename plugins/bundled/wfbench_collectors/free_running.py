@@ -17,7 +17,7 @@ from wfbench.processes.limits import usable_cores
 
 from .free_runs import Delivery, FreeRun, Publisher, Pulse
 from .options import AsyncOptions
-from .ring import DEMAND
+from .ring import DEMAND, HALT
 from .shared import Note
 from .supervisor import Supervisor
 from .tasks import WorkerTask, divide
@@ -29,23 +29,17 @@ _HANDLER = "wfbench_collectors.stretches:StretchHandler"
 class AsyncCollector(Lifecycle):
     """Delivers the stretches that finish first; there is no step barrier.
 
-    Workers hold the policy as plain arrays and make stretches of `steps` rows, also between calls.
-    A call delivers as many columns as there are environments: a fast environment can be there more
-    than once, a slow one not at all. A column is one environment's unbroken stretch, made by one
-    version of the policy, and is delivered whole and once.
+    Workers make stretches of `steps` rows, also between calls. A call delivers as many columns as
+    there are environments: a fast one can be there more than once, a slow one not at all. A column
+    is one environment's unbroken stretch, made by one version of the policy and delivered once.
 
     `max_lag` bounds how many versions behind the given policy a column may be. A worker that is
-    ahead of demand waits rather than finish more than `max_lag` unread stretches. A stretch that is
-    too old all the same when its turn comes is dropped and counted, as is one whose length is not
-    what is asked for any more.
-
-    The time a call is blocked is divided into env and inference as the workers' own time was.
+    ahead of demand waits. A stretch that is too old all the same is dropped and counted, as is one
+    of another length than is asked for now.
 
     A dead worker's finished stretches stay good. With `on_worker_death="restart"` its environments
-    are built again with new seeds; the stretch it was making is lost as a whole, the numbering of
-    steps goes on after the last finished one, and the rollout is marked.
-
-    Takes the options of `AsyncOptions`.
+    are built again with new seeds, the numbering of steps goes on after its last finished stretch,
+    and the rollout is marked. Takes the options of `AsyncOptions`.
     """
 
     name = "async"
@@ -99,13 +93,11 @@ class AsyncCollector(Lifecycle):
 
     def _close(self, plan: Plan) -> None:
         if self._run is not None:
-            self._run.halt()
+            self._run.close()
+            self._run = None
         if hasattr(self, "_supervisor"):
             self._supervisor.close(plan.deadlines.close)
             del self._supervisor
-        if self._run is not None:
-            self._run.close()
-            self._run = None
         self._publisher.close()
 
     def _publish(self, plan: Plan, policy: Policy, phases: Phases) -> None:
@@ -122,14 +114,14 @@ class AsyncCollector(Lifecycle):
         run = self._run = FreeRun(number, info, steps, self._options.max_lag, self._tasks)
         until = monotonic() + plan.deadlines.step
         for worker in set(self._everyone) - {death.worker for death in deaths}:
-            self._order_run(run, worker, until, resume=False)
+            self._supervisor.post(worker, run.order(worker, resume=False), until)
         for death in deaths:
             delivery.marks.append(self._supervisor.revive(death, self._prepare))
         return run
 
     def _stop_run(self, plan: Plan, run: FreeRun, delivery: Delivery) -> list[WorkerError]:
         """Stop every worker and drop what was not delivered; return the deaths that it survived."""
-        run.halt()
+        run.control[HALT] = 1
         self._wake(self._everyone, b"", plan)
         replies, deaths = self._supervisor.gather(
             run.number,
@@ -143,17 +135,13 @@ class AsyncCollector(Lifecycle):
         run.close()
         return deaths
 
-    def _order_run(self, run: FreeRun, worker: int, until: float, *, resume: bool) -> None:
-        message = encode(run.number, Kind.RUN, run.order(worker, resume=resume))
-        self._supervisor.post(worker, message, until)
-
     def _prepare(self, task: WorkerTask, until: float) -> None:
         """Have a replaced worker run where its predecessor stopped."""
         self._supervisor.ask(Kind.RESET, {task.worker: b""}, until)
         news = encode(0, Kind.WAKE, self._publisher.name.encode())
         self._supervisor.post(task.worker, news, until)
         if self._run is not None:
-            self._order_run(self._run, task.worker, until, resume=True)
+            self._supervisor.post(task.worker, self._run.order(task.worker, resume=True), until)
 
     def _wake(self, workers: Iterable[int], body: bytes, plan: Plan) -> None:
         message, until = encode(0, Kind.WAKE, body), monotonic() + plan.deadlines.step
@@ -191,6 +179,7 @@ class AsyncCollector(Lifecycle):
         return np.array([board.column(Note.ENV_NS).sum(), board.column(Note.POLICY_NS).sum()])
 
     def _divide_blocked_time(self, phases: Phases) -> None:
+        """Divide the time this call was blocked as the workers' own time was."""
         now = self._worker_time()
         env, policy = (now - self._spent).tolist()
         self._spent = now

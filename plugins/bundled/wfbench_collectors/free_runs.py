@@ -19,6 +19,7 @@ from .shared import Note
 from .stretches import RunOrder
 from .supervisor import Supervisor
 from .tasks import WorkerTask
+from .wire import Kind, encode
 
 
 class Delivery:
@@ -132,10 +133,7 @@ class FreeRun:
         self._next_step = [0] * len(tasks)
 
     def order(self, worker: int, *, resume: bool) -> bytes:
-        """Return the request that lets a worker run.
-
-        With `resume` it continues the numbering of the predecessor that it replaces.
-        """
+        """Return the request to run; `resume` continues the numbering of a predecessor."""
         order = RunOrder(
             run=self.number,
             ring=self._ring.name,
@@ -144,7 +142,7 @@ class FreeRun:
             number=self._finished[worker],
             first_step=self._next_step[worker] if resume else None,
         )
-        return pickle.dumps(order)
+        return encode(self.number, Kind.RUN, pickle.dumps(order))
 
     def finish(self, notice: Notice) -> None:
         """Take down that a worker has finished a stretch."""
@@ -184,12 +182,9 @@ class FreeRun:
         ]
         return sum(lost) - self._taken
 
-    def halt(self) -> None:
-        """Have workers stop as soon as they notice."""
-        self.control[HALT] = 1
-
     def close(self) -> None:
-        """Remove the ring."""
+        """Have workers stop as soon as they notice, and remove the ring."""
+        self.control[HALT] = 1
         del self.control
         self._ring.close()
 

@@ -53,21 +53,23 @@ class StretchHandler(Handler):
         """Name of the segment the policy at hand came from."""
         self._policy: Policy
 
-    def handle(self, kind: int, body: bytes) -> bytes:
-        """Reset, take news of a policy, or run until told to stop."""
-        if kind == Kind.RESET:
-            self._obs = self.envs.first_obs()
-            self._notes[Note.ENV] = 0
-        elif kind == Kind.WAKE:
-            self._take_news(body)
-        elif kind == Kind.RUN:
-            return pickle.dumps(self._run(pickle.loads(body)))  # noqa: S301 - our collector's
-        else:
-            raise ValueError(f"request {kind} is not known")
+    def reset(self, body: bytes) -> bytes:  # noqa: ARG002 - seeds came with the task
+        """Keep the first observations."""
+        self._obs = self.envs.first_obs()
         return b""
 
-    def _run(self, order: RunOrder) -> int:
+    def wake(self, body: bytes) -> bytes:
+        """Take down where the newest policy is; a wake-up without news is empty."""
+        if body:
+            self._newest = body.decode()
+        return b""
+
+    def run(self, body: bytes) -> bytes:
         """Run freely until halted or asked for something else; return the stretches begun."""
+        order: RunOrder = pickle.loads(body)  # noqa: S301 - our collector's
+        return pickle.dumps(self._run(order))
+
+    def _run(self, order: RunOrder) -> int:
         shape, segment = order.shape, Segment.attach(order.ring)
         control = shape.control(segment)
         slots = [shape.slot(segment, self.task.worker, slot) for slot in range(shape.slots)]
@@ -102,14 +104,9 @@ class StretchHandler(Handler):
             if message.kind != Kind.WAKE:
                 self._end.put_back(message)
                 return False
-            self._take_news(message.body)
+            self.wake(message.body)
             block = False
         return True
-
-    def _take_news(self, body: bytes) -> None:
-        """Take down where the newest policy is; a wake-up without news is empty."""
-        if body:
-            self._newest = body.decode()
 
     def _take_policy(self) -> bool:
         """Hold the newest policy; return False if news of its replacement had to be awaited."""

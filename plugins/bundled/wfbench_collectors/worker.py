@@ -7,8 +7,7 @@ import os
 import pickle
 import signal
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from wfbench.collecting.batch import build_slice
@@ -30,8 +29,11 @@ class Built(NamedTuple):
     """Whether all its environments can tell their true state."""
 
 
-class Handler(ABC):
-    """How a worker of one kind of collector answers."""
+class Handler:
+    """How a worker of one kind of collector answers.
+
+    It has a method for each request it can answer, named like its `Kind`.
+    """
 
     def __init__(self, task: WorkerTask, board: Board, end: WorkerEnd) -> None:
         self.task = task
@@ -47,10 +49,15 @@ class Handler(ABC):
             progress=self._note_running,
         )
         self._notes[Note.ENV] = 0
+        self._answers: dict[int, Callable[[bytes], bytes]] = {
+            kind: getattr(self, name) for kind in Kind if hasattr(self, name := kind.name.lower())
+        }
 
-    @abstractmethod
     def handle(self, kind: int, body: bytes) -> bytes:
         """Answer a request."""
+        reply = self._answers[kind](body)
+        self._notes[Note.ENV] = 0
+        return reply
 
     def _note_running(self, env: int) -> None:
         self._notes[Note.ENV] = env + 1
