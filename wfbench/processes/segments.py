@@ -37,7 +37,7 @@ class Segment:
     def __init__(self, name: str, descriptor: int, size: int, *, owner: bool) -> None:
         self.name = name
         self.size = size
-        self._descriptor: int | None = descriptor
+        self._descriptor = descriptor
         self._owner = owner
         self._memory: mmap.mmap | None = mmap.mmap(descriptor, size)
 
@@ -78,16 +78,14 @@ class Segment:
 
     def close(self) -> None:
         """Release it; the owner also removes it. Arrays that still look at it stay valid."""
-        if self._descriptor is None:
+        memory, self._memory = self._memory, None
+        if memory is None:
             return
         if self._owner:
             (segment_dir() / self.name).unlink(missing_ok=True)
-        memory, self._memory = self._memory, None
-        if memory is not None:
-            with suppress(BufferError):
-                memory.close()
+        with suppress(BufferError):
+            memory.close()
         os.close(self._descriptor)
-        self._descriptor = None
 
 
 def _no_room(directory: Path, needed: int, free: int) -> CollectError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from time import monotonic
+from time import monotonic, perf_counter_ns
 from typing import ClassVar
 
 import numpy as np
@@ -19,13 +19,14 @@ from .shared import Note
 from .supervisor import Supervisor
 from .tasks import WorkerTask, divide
 from .wire import Kind
+from .worker import Handler
 
 
 class Transport(ABC):
     """How actions reach workers and results come back. By default, messages are empty."""
 
     handler: ClassVar[str]
-    """Import path of the worker's side."""
+    """Import path of the worker's side, a `StepHandler`."""
     actions: NDArray[np.int64]
     out: StepArrays
     """The last step of every environment."""
@@ -54,6 +55,19 @@ class Transport(ABC):
 
     def close(self) -> None:  # noqa: B027 - may be empty
         """Release what `allocate` made; safe to call twice."""
+
+
+class StepHandler(Handler):
+    """Steps its environments when asked; subclasses say where actions and results are."""
+
+    def true_state(self, body: bytes) -> bytes:  # noqa: ARG002 - of all environments
+        """Return the environments' nested states."""
+        return pickle.dumps(self.envs.true_states())
+
+    def _step_envs(self, actions: NDArray[np.int64], out: StepArrays) -> None:
+        started = perf_counter_ns()
+        self.envs.step(actions, out)
+        self._notes[Note.ENV_NS] += perf_counter_ns() - started
 
 
 class BarrierCollector(SynchronousCollector):

@@ -17,8 +17,8 @@ from wfbench.processes.limits import usable_cores
 
 from .free_runs import Delivery, FreeRun, Publisher, Pulse
 from .options import AsyncOptions
-from .ring import DEMAND, HALT
 from .shared import Note
+from .stretches import DEMAND, HALT
 from .supervisor import Supervisor
 from .tasks import WorkerTask, divide
 from .wire import Kind, encode

@@ -14,9 +14,8 @@ from wfbench.collecting.buffer import RolloutBuffer
 from wfbench.contract import EnvInfo, Policy
 from wfbench.processes.segments import Segment
 
-from .ring import CONSUMED, HALT, Notice, RingShape
 from .shared import Note
-from .stretches import RunOrder
+from .stretches import CONSUMED, HALT, Notice, RingShape, RunOrder
 from .supervisor import Supervisor
 from .tasks import WorkerTask
 from .wire import Kind, encode

@@ -127,7 +127,7 @@ class Nursery:
             try:
                 _close_all_but(theirs.fileno())
                 os.environ.update(worker_variables(parent))
-                nursery.run(theirs, parent, fresh=False, preload=preload)
+                nursery.main((theirs.fileno(), parent, "fork", preload))
             finally:
                 os._exit(70)
         return pid

@@ -34,18 +34,17 @@ SPAWN, SIGNAL, BYE = 1, 2, 3
 _ORPHAN_GRACE = 2.0
 
 
-def main(setup: tuple[int, int, str, list[str]]) -> None:
-    """Run a nursery that was started as its own program."""
+def main(setup: tuple[int, int, str, Sequence[str]]) -> None:
+    """Serve commands until the collector says goodbye or is gone; never return.
+
+    `setup` is the control stream, the collector's pid, the start method and modules to import.
+    """
     descriptor, parent, method, preload = setup
-    run(socket.socket(fileno=descriptor), parent, fresh=method == "spawn", preload=preload)
-
-
-def run(control: socket.socket, parent: int, *, fresh: bool, preload: Sequence[str]) -> None:
-    """Serve commands until the collector says goodbye or is gone; never return."""
     try:
+        control = socket.socket(fileno=descriptor)
         _settle()
         _preload(control, preload)
-        nursery = _Nursery(control, fresh=fresh)
+        nursery = _Nursery(control, fresh=method == "spawn")
         if not nursery.serve():
             _reap_after(parent)
     finally:
@@ -146,14 +145,14 @@ class _Nursery:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for end in (self._control, self._bell, self._clapper):
                 end.close()
+            setup = (descriptors, worker, nursery)
             if self._fresh:
                 for descriptor in descriptors:
                     os.set_inheritable(descriptor, True)  # noqa: FBT003
-                setup = [list(descriptors), worker, nursery]
                 os.execv(sys.executable, python_command(f"{__package__}.worker", setup))  # noqa: S606
-            from .worker import serve
+            from .worker import main as work
 
-            serve(descriptors, worker, nursery)
+            work(setup)
         finally:
             os._exit(70)
 

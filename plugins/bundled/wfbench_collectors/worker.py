@@ -63,13 +63,12 @@ class Handler:
         self._notes[Note.ENV] = env + 1
 
 
-def main(setup: tuple[list[int], int, int]) -> None:
-    """Run a worker in a fresh interpreter."""
-    serve(*setup)
+def main(setup: tuple[Sequence[int], int, int]) -> None:
+    """Answer requests until the collector closes or is gone; never return.
 
-
-def serve(descriptors: Sequence[int], worker: int, nursery: int) -> None:
-    """Answer requests until the collector closes or is gone; never return."""
+    `setup` is the descriptors of requests and replies, the worker's number and its nursery's pid.
+    """
+    descriptors, worker, nursery = setup
     status = 0
     try:
         die_with_parent(nursery)
