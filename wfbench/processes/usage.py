@@ -103,24 +103,14 @@ def context_switches(processes: list[psutil.Process]) -> tuple[int, int] | None:
     """Return voluntary and involuntary context switches of all threads; None if unknown."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     voluntary, involuntary = own.ru_nvcsw, own.ru_nivcsw
-    for process in processes:
-        if process.pid == os.getpid():
-            continue
-        found = _switches_of(process.pid)
-        if found is None:
-            return None
-        voluntary, involuntary = voluntary + found[0], involuntary + found[1]
-    return voluntary, involuntary
-
-
-def _switches_of(pid: int) -> tuple[int, int] | None:
-    """Return those of all living threads; the process table counts only the first thread's."""
-    voluntary = involuntary = 0
+    others = [process.pid for process in processes if process.pid != os.getpid()]
     try:
-        for thread in list(Path(f"/proc/{pid}/task").iterdir()):
-            found = _SWITCHES.findall((thread / "status").read_text(encoding="utf-8"))
-            voluntary += int(found[0])
-            involuntary += int(found[1])
+        for pid in others:
+            # Thread by thread: the process table counts only the first thread's.
+            for thread in list(Path(f"/proc/{pid}/task").iterdir()):
+                found = _SWITCHES.findall((thread / "status").read_text(encoding="utf-8"))
+                voluntary += int(found[0])
+                involuntary += int(found[1])
     except (OSError, IndexError):
         return None
     return voluntary, involuntary

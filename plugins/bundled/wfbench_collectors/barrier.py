@@ -74,8 +74,7 @@ class BarrierCollector(SynchronousCollector):
     """Asks the policy in this process, one action per environment, and has workers step.
 
     With `payload="true-state"` every step also moves each environment's nested true state here,
-    pickled, once before and once after the step, as two more requests. It is then discarded: what
-    a step says about compliance comes from the worker in either case.
+    pickled, once before and once after the step, and discards it.
 
     With `on_worker_death="restart"` the environments of a dead worker are built again with new
     seeds. What this call had collected of them is collected again, so that each delivered column

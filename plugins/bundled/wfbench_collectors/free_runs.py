@@ -63,16 +63,14 @@ class Publisher:
         return self._segment.name if self._segment is not None else ""
 
     def publish(self, policy: Policy) -> int:
-        """Publish a policy unless it is the one published last; return the bytes written.
-
-        The policy before is gone: a worker that misses it waits for news.
-        """
+        """Publish a policy unless it is the one published last; return the bytes written."""
         data = pickle.dumps(policy.snapshot())
         self.version = policy.version
         if self._segment is not None and self._segment.view()[:] == data:
             return 0
         segment = Segment.create(len(data))
         segment.view()[:] = data
+        # A worker that misses the policy before waits for news.
         self.close()
         self._segment = segment
         return len(data)
@@ -93,10 +91,7 @@ class Pulse:
         self._felt = np.full(len(self._beats), monotonic())
 
     def check(self, limit: float, *, excuse_waiting: bool) -> None:
-        """Raise DeadlineError if a worker made no step for `limit` seconds.
-
-        One that waits is excused as long as nobody has asked it for anything.
-        """
+        """Raise DeadlineError if a worker made no step for `limit` seconds."""
         board, now = self._supervisor.board, monotonic()
         beats = board.column(Note.BEAT)
         self._felt[beats != self._beats] = now
@@ -171,10 +166,7 @@ class FreeRun:
         return moved, worker
 
     def count_dropped(self, begun: Mapping[int, int]) -> int:
-        """Return how many columns are lost if nothing more is delivered.
-
-        `begun` is how many stretches each worker has begun since the ring exists.
-        """
+        """Return how many columns are lost of the stretches that workers have `begun`."""
         lost = [
             len(self._envs[worker]) * (count - int(self.control[CONSUMED + worker]))
             for worker, count in begun.items()

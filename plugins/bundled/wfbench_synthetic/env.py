@@ -16,10 +16,7 @@ from .options import SyntheticBatchOptions, SyntheticOptions, parse_fault
 
 
 class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
-    """Deterministic dynamics at chosen costs, with faults on request.
-
-    Takes the fields of `SyntheticOptions` as keyword arguments.
-    """
+    """Deterministic dynamics at chosen costs, with faults on request: `SyntheticOptions`."""
 
     def __init__(self, **options: Any) -> None:
         chosen = SyntheticOptions(**options)
