@@ -18,17 +18,33 @@ from .faults import cause_of, trace_of
 
 
 class EnvSlice(ABC):
-    """Some environments of a plan. Whatever goes wrong is raised as a `WorkerError`."""
+    """Some environments of a plan.
+
+    Whatever goes wrong is raised as a `WorkerError`, if it is one of `faults`. `progress` is called
+    with the index of the environment that is about to run, where there is a single one, so that a
+    death can be attributed to it.
+    """
 
     info: EnvInfo
 
     def __init__(
-        self, indices: Sequence[int], seeds: Sequence[int], worker: int, *, check: bool
+        self,
+        ref: EnvRef,
+        indices: Sequence[int],
+        seeds: Sequence[int],
+        *,
+        worker: int = 0,
+        check: bool = True,
+        faults: tuple[type[BaseException], ...] = (BaseException,),
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         self._indices = list(indices)
         self._seeds = [int(seed) for seed in seeds]
         self._worker = worker
         self._check = check
+        self._faults = faults
+        self._progress = progress
+        self._build(ref)
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -58,6 +74,9 @@ class EnvSlice(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close every environment."""
+
+    @abstractmethod
+    def _build(self, ref: EnvRef) -> None: ...
 
     def _refuse_nan(self, out: StepArrays, first: int = 0) -> None:
         bad = rows_with_nan(out)
@@ -123,35 +142,9 @@ class ScalarEnv:
 
 
 class ScalarSlice(EnvSlice):
-    """Some environments of a plan, stepped one after the other.
+    """Some environments of a plan, stepped one after the other. A fault names its environment."""
 
-    Whatever one of them raises becomes a `WorkerError` that names it, if it is one of `faults`.
-    `progress` is called with the index of the environment that is about to run, so that a death can
-    be attributed to it.
-    """
-
-    def __init__(
-        self,
-        ref: EnvRef,
-        indices: Sequence[int],
-        seeds: Sequence[int],
-        *,
-        worker: int = 0,
-        check: bool = True,
-        faults: tuple[type[BaseException], ...] = (BaseException,),
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        super().__init__(indices, seeds, worker, check=check)
-        self._faults = faults
-        self._progress = progress
-        self._envs: list[ScalarEnv] = []
-        for row, index in enumerate(self._indices):
-            self._at(row)
-            try:
-                self._add(ref.make(index))
-            except faults as error:
-                self.close()
-                raise self._fault(error, "could not be built: ", row=row) from error
+    _envs: list[ScalarEnv]
 
     def reset(self, obs: NDArray[Any]) -> None:
         """Start every env's stream of episodes from its seed and write the first observations."""
@@ -205,6 +198,16 @@ class ScalarSlice(EnvSlice):
         for env in envs:
             with suppress(*self._faults):
                 env.env.close()
+
+    def _build(self, ref: EnvRef) -> None:
+        self._envs = []
+        for row, index in enumerate(self._indices):
+            self._at(row)
+            try:
+                self._add(ref.make(index))
+            except self._faults as error:
+                self.close()
+                raise self._fault(error, "could not be built: ", row=row) from error
 
     def _add(self, env: Any) -> None:
         info = info_of(env)

@@ -138,9 +138,7 @@ class StretchHandler(Handler):
             free = unread < shape.slots and (control[DEMAND] or unread < order.max_lag)
             if not self._listen(block=not free):
                 break
-            if not free:
-                continue
-            if not self._take_policy():
+            if not free or not self._take_policy():
                 continue
             first_step = self._first_step
             made = self._stretch(slots[number % shape.slots], control)
