@@ -47,8 +47,9 @@ def folder(measured: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(measured, tmp_path / "copy"))
 
 
-def test_a_collector_slowed_down_by_30_percent_fails_the_check_by_name(folder: Path) -> None:
-    (folder / "slow.txt").write_text("1.3")
+def test_a_collector_slowed_down_fourfold_fails_the_check_by_name(folder: Path) -> None:
+    """Far above the noise of any machine; `tests/benchmarks/test_gate.py` plants 30 %."""
+    (folder / "slow.txt").write_text("4")
     done = run_wfbench(folder, "check", "--busy", "judge", "--out", "found", "--md", "comment.md")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "REGRESSED: shm:workers=2 got slower" in done.stdout
@@ -56,7 +57,7 @@ def test_a_collector_slowed_down_by_30_percent_fails_the_check_by_name(folder: P
     assert (verdict["schema"], verdict["exit_code"]) == ("wfbench/verdict/1", 1)
     [slower] = [cell for cell in verdict["cells"] if cell["verdict"] == "regressed"]
     assert slower["label"] == "shm:workers=2"
-    assert 0.6 < slower["first"]["change"]["value"] < 0.95
+    assert 1 / 8 < slower["first"]["change"]["value"] < 1 / 2
     assert slower["again"]["verdict"] == "regressed"
     [suite] = Xml.parse(folder / "found" / "junit.xml").getroot()  # noqa: S314 - we wrote it
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")

@@ -3,71 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import ClassVar
 
 from wfbench.api.results import Result, Rows, Values, as_paths
 from wfbench.contract import ExitCode
-from wfbench.report.catalogue import FigureHistory, RunRecord, describe_run, history_of, latest
-from wfbench.report.catalogue import list_runs as read_records
+from wfbench.report import catalogue
 from wfbench.report.document import Section
-from wfbench.report.sections.runs import (
-    history_section,
-    record_data,
-    record_section,
-    runs_section,
-    validation_section,
-)
+from wfbench.report.sections import runs as sections
 from wfbench.store.places import DEFAULT, find_run
-from wfbench.store.removal import files_of, remove_run
+from wfbench.store.run import files_of, remove_run
 from wfbench.store.validation import FileCheck, problems, validate_run
 
 
-@dataclass(frozen=True, repr=False)
-class RunList(Result):
+class RunList(Result, schema="runs-list/1", listed="runs"):
     """The runs of a folder, oldest first."""
 
-    schema: ClassVar[str] = "runs-list/1"
-    listed: ClassVar[str] = "runs"
     out: Path
-    records: tuple[RunRecord, ...]
+    records: tuple[catalogue.RunRecord, ...]
 
-    def __iter__(self) -> Iterator[RunRecord]:
+    def __iter__(self) -> Iterator[catalogue.RunRecord]:
         return iter(self.records)
 
     def __len__(self) -> int:
         return len(self.records)
 
     def _rows(self) -> Rows:
-        return [record_data(record) for record in self.records]
+        return [sections.record_data(record) for record in self.records]
 
     def _sections(self) -> Sequence[Section]:
-        return [runs_section(self.records, self.out)]
+        return [sections.runs_section(self.records, self.out)]
 
 
-@dataclass(frozen=True, repr=False)
-class RunDetails(Result):
+class RunDetails(Result, schema="runs-show/1"):
     """One run at a glance."""
 
-    schema: ClassVar[str] = "runs-show/1"
-    record: RunRecord
+    record: catalogue.RunRecord
     files: Mapping[str, int]
     """Size of every file in bytes."""
 
     def _values(self) -> Values:
-        return {"run": record_data(self.record), "files": self.files}
+        return {"run": sections.record_data(self.record), "files": self.files}
 
     def _sections(self) -> Sequence[Section]:
-        return [record_section(self.record, self.files)]
+        return [sections.record_section(self.record, self.files)]
 
 
-@dataclass(frozen=True, repr=False)
-class HistoryResult(Result):
+class HistoryResult(Result, schema="runs-history/1"):
     """One figure over time, across runs that did the same work."""
 
-    schema: ClassVar[str] = "runs-history/1"
-    history: FigureHistory
+    history: catalogue.FigureHistory
 
     def _values(self) -> Values:
         found = self.history
@@ -76,19 +61,17 @@ class HistoryResult(Result):
 
     def _rows(self) -> Rows:
         return [
-            {"value": one.value, "change": one.change, "run": record_data(one.record)}
+            {"value": one.value, "change": one.change, "run": sections.record_data(one.record)}
             for one in self.history.entries
         ]
 
     def _sections(self) -> Sequence[Section]:
-        return [history_section(self.history)]
+        return [sections.history_section(self.history)]
 
 
-@dataclass(frozen=True, repr=False)
-class ValidationResult(Result):
+class ValidationResult(Result, schema="runs-validated/1"):
     """Which files of runs are as they should be."""
 
-    schema: ClassVar[str] = "runs-validated/1"
     findings: Mapping[str, Sequence[FileCheck]]
     """By run: one finding per file and problem."""
 
@@ -105,7 +88,7 @@ class ValidationResult(Result):
         return [{"run": run, **asdict(one)} for run, all_ in self.findings.items() for one in all_]
 
     def _sections(self) -> Sequence[Section]:
-        return [validation_section(self.findings)]
+        return [sections.validation_section(self.findings)]
 
 
 def list_runs(out: str | Path = DEFAULT) -> RunList:
@@ -113,13 +96,13 @@ def list_runs(out: str | Path = DEFAULT) -> RunList:
 
     Example: pandas.DataFrame(wfbench.list_runs().rows())
     """
-    return RunList(Path(out), tuple(read_records(Path(out))))
+    return RunList(Path(out), tuple(catalogue.list_runs(Path(out))))
 
 
 def show_details(run: str | Path, *, out: str | Path = DEFAULT) -> RunDetails:
     """Return what a run did, its figures and its files."""
     path = find_run(Path(out), str(run))
-    return RunDetails(describe_run(path), files_of(path))
+    return RunDetails(catalogue.describe_run(path), files_of(path))
 
 
 def run_history(
@@ -131,9 +114,12 @@ def run_history(
 
     Example: wfbench.run_history(figure="return").rows()
     """
-    records = read_records(Path(out))
-    chosen = latest(records) if run is None else describe_run(find_run(Path(out), str(run)))
-    return HistoryResult(history_of(records, chosen, figure))
+    records = catalogue.list_runs(Path(out))
+    if run is None:
+        chosen = catalogue.latest(records)
+    else:
+        chosen = catalogue.describe_run(find_run(Path(out), str(run)))
+    return HistoryResult(catalogue.history_of(records, chosen, figure))
 
 
 def find_runs(runs: str | Path | Sequence[str | Path], out: str | Path = DEFAULT) -> list[Path]:
@@ -165,5 +151,5 @@ def validate_runs(
     """
     from wfbench.benchmarks.measure.saved import load_session
 
-    paths = [find_run(Path(out), run) for run in as_paths(runs)]
+    paths = find_runs(runs, out)
     return ValidationResult({str(path): validate_run(path, load_session) for path in paths})

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Progress, Result, Rows, Values, Watcher
@@ -14,14 +12,12 @@ from wfbench.benchmarks.reproduce.model import SCHEMA, ClaimResult, Reproduction
 from wfbench.benchmarks.reproduce.running import reproduce as measure_claims
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report.document import Section
-from wfbench.report.sections.reproduction import reproduction_section
+from wfbench.report.sections.reproduction import reproduction_section, write_reproduction_files
 
 
-@dataclass(frozen=True, repr=False)
-class ReproductionResult(Result):
+class ReproductionResult(Result, schema=SCHEMA):
     """Which documented claims hold on this machine."""
 
-    schema: ClassVar[str] = SCHEMA
     reproduction: Reproduction
     """Every claim with what was found."""
     written: tuple[Path, ...] = ()
@@ -67,23 +63,20 @@ def reproduce(
 
     Example: wfbench.reproduce("shared-memory-factor", quick=True).show()
     """
-    from wfbench.report.sections.reproduction import write_reproduction_files
-
     if to is not None and not Path(to).is_dir():
         raise UsageError(f"--to {to}: there is no such directory; make it first")
     watch = progress or (lambda _: None)
-    count, total = 0, 0
+    last = Progress(0, 0, "")
 
     def say(line: str) -> None:
-        watch(Progress(count, total, f"  {line}"))
+        watch(Progress(last.done, last.total, f"  {line}"))
 
     def done(index: int, of: int, result: ClaimResult) -> None:
-        nonlocal count, total
-        count, total = index, of
-        finding = result.finding
-        outcome = f"failed: {result.failure}" if finding is None else finding.verdict
+        nonlocal last
+        outcome = result.finding.verdict if result.finding else f"failed: {result.failure}"
         text = f"claim {index}/{of}  {result.name}: {outcome} ({result.seconds:.0f} s)"
-        watch(Progress(index, of, text, result))
+        last = Progress(index, of, text, result)
+        watch(last)
 
     lab = Laboratory(plugin_host(), seed=seed, quick=quick, say=say)
     found = measure_claims(lab, claims, done)

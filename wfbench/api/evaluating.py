@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from wfbench.api.hosting import command_line, plugin_host
-from wfbench.api.results import Result, Rows, Values
+from wfbench.api.results import Result, Rows, Values, as_list
 from wfbench.contract import EnvSpec, Order, Published, UsageError
 from wfbench.orders import all_orders, format_order, parse_order
 from wfbench.orders.compliance import DEFAULT as DEFAULT_DEFINITION
 from wfbench.orders.compliance import find_definition
 from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
 from wfbench.report.sections.joint import orders_data, orders_section
+from wfbench.search import evaluation, subjects
 from wfbench.search.answer import Answer, find_answer
-from wfbench.search.evaluation import (
-    CrossRow,
-    EvaluationCell,
-    Setup,
-    cross_evaluate,
-    grid,
-    judge_all,
-    sweep_orders,
-)
-from wfbench.search.evaluation import evaluate as play_cells
+from wfbench.search.evaluation import CrossRow, EvaluationCell, Setup
 from wfbench.search.job import workflow_model
-from wfbench.search.subjects import REFERENCE_ENV, Subject, find_subject, run_subjects
-from wfbench.search.subjects import greedy as sharpened
+from wfbench.search.subjects import Subject
 from wfbench.settings.selection import env_ref, select
 from wfbench.store.evaluations import save_evaluation
 from wfbench.store.places import DEFAULT, MATRIX_FILE, find_run
@@ -46,11 +37,9 @@ STRESS_STEPS = 15
 TRAINED = "trained"
 
 
-@dataclass(frozen=True, repr=False)
-class EvaluationResult(Result):
+class EvaluationResult(Result, schema="evaluation/2"):
     """Returns and compliance of a policy, by red agent and horizon."""
 
-    schema: ClassVar[str] = "evaluation/2"
     policy: str
     env: str
     order: str
@@ -75,11 +64,9 @@ class EvaluationResult(Result):
         return [evaluation_section(self.to_dict(), self.units)]
 
 
-@dataclass(frozen=True, repr=False)
-class OrdersResult(Result):
+class OrdersResult(Result, schema="orders-evaluation/1"):
     """Return and right choices of a joint policy under each order, on common seeds."""
 
-    schema: ClassVar[str] = "orders-evaluation/1"
     policy: str
     definition: str
     seed: int
@@ -106,11 +93,9 @@ class OrdersResult(Result):
         return [orders_section(self.to_dict(), self.units)]
 
 
-@dataclass(frozen=True, repr=False)
-class CrossEvaluationResult(Result):
+class CrossEvaluationResult(Result, schema="cross-evaluation/1"):
     """Compliance of policies with every order, whichever order they were given."""
 
-    schema: ClassVar[str] = "cross-evaluation/1"
     policy: str
     definition: str
     seed: int
@@ -178,20 +163,17 @@ def evaluate(
     if orders is not None and (red or horizon):
         raise UsageError("--orders plays the environment as it is given; leave --red and --horizon")
     run = _owner(name, place) if save else None
-    subject, setup = _prepared(name, place, env, order, collector, seed, greedy=greedy)
-    usual = EPISODES if orders is None else CROSS_EPISODES
-    setup = replace(
-        setup,
-        episodes=usual if episodes is None else episodes,
-        definition=definition or setup.definition,
-        stress=stress,
-    )
+    subject = _subject(name, place, env, order, greedy=greedy)
+    [chosen] = select(plugin_host(), {"collector": [collector]})["collector"]
+    if episodes is None:
+        episodes = EPISODES if orders is None else CROSS_EPISODES
+    judged = find_definition(definition or subject.trained_on or DEFAULT_DEFINITION)
+    setup = Setup(chosen, episodes, seed, judged.id, stress)
     found: EvaluationResult | CrossEvaluationResult | OrdersResult
     if orders is None:
-        judged = subject.order if order is None else parse_order(order, subject.model.units)
-        if subject.order == () and judged:
-            subject = subject.given(judged)
-        found = _cells(subject, setup, judged, _several(red, REDS), _several(horizon, HORIZONS))
+        reds = as_list(REDS if red is None else red)
+        horizons = as_list(HORIZONS if horizon is None else horizon)
+        found = _cells(subject, setup, order, reds, horizons)
     elif orders == TRAINED:
         found = _trained(find_run(place, name), env, setup, greedy=greedy)
     elif subject.order == ():
@@ -204,25 +186,13 @@ def evaluate(
     return found
 
 
-def _prepared(
-    name: str,
-    out: Path,
-    env: str | None,
-    order: str | None,
-    collector: str,
-    seed: int,
-    *,
-    greedy: bool,
-) -> tuple[Subject, Setup]:
+def _subject(name: str, out: Path, env: str | None, order: str | None, *, greedy: bool) -> Subject:
     host = plugin_host()
-    [where] = select(host, {"env": [env or REFERENCE_ENV]})["env"]
+    [where] = select(host, {"env": [env or subjects.REFERENCE_ENV]})["env"]
     units = workflow_model(env_ref(where)).units
     followed = tuple(range(len(units))) if order is None else parse_order(order, units)
-    subject = find_subject(host, name, out, env, followed)
-    if greedy:
-        subject = replace(subject, policy=sharpened(subject.policy))
-    [chosen] = select(host, {"collector": [collector]})["collector"]
-    return subject, Setup(chosen, EPISODES, seed, subject.trained_on or DEFAULT_DEFINITION)
+    found = subjects.find_subject(host, name, out, env, followed)
+    return replace(found, policy=subjects.greedy(found.policy)) if greedy else found
 
 
 def _owner(policy: str, out: Path) -> Path:
@@ -238,21 +208,19 @@ def _owner(policy: str, out: Path) -> Path:
 
 
 def _cells(
-    subject: Subject,
-    setup: Setup,
-    order: Order | None,
-    reds: Sequence[str],
-    horizons: Sequence[int],
+    subject: Subject, setup: Setup, order: str | None, reds: list[str], horizons: list[int]
 ) -> EvaluationResult:
     units, spec = subject.model.units, subject.env.spec
-    judged = tuple(range(len(units))) if order is None else order
-    shown = format_order(judged, units) if judged else "the order in force"
-    cells = play_cells(subject, setup, judged, grid(subject, reds, horizons))
+    own = tuple(range(len(units))) if subject.order is None else subject.order
+    judged = own if order is None else parse_order(order, units)
+    if subject.order == () and judged:
+        subject = subject.given(judged)
+    cells = evaluation.evaluate(subject, setup, judged, evaluation.grid(subject, reds, horizons))
     return EvaluationResult(
         policy=subject.name,
         env=spec.name,
-        order=shown,
-        definition=find_definition(setup.definition).id,
+        order=format_order(judged, units) if judged else "the order in force",
+        definition=setup.definition,
         seed=setup.seed,
         cells=tuple(cells),
         published=spec.published if isinstance(spec, EnvSpec) else (),
@@ -265,10 +233,10 @@ def _swept(subject: Subject, setup: Setup, orders: str) -> OrdersResult:
     given = all_orders(len(units))
     if orders != "all":
         given = tuple(parse_order(part, units) for part in orders.split(","))
-    sweeps = sweep_orders(subject, setup, given)
+    sweeps = evaluation.sweep_orders(subject, setup, given)
     return OrdersResult(
         policy=subject.name,
-        definition=find_definition(setup.definition).id,
+        definition=setup.definition,
         seed=setup.seed,
         units=tuple(units),
         stress=setup.stress,
@@ -279,47 +247,25 @@ def _swept(subject: Subject, setup: Setup, orders: str) -> OrdersResult:
 def _crossed(subject: Subject, setup: Setup, orders: str) -> CrossEvaluationResult:
     if subject.order is None:
         raise UsageError(f"{subject.name} follows no order, so none can be changed")
-    units = subject.model.units
-    judges = all_orders(len(subject.order))
-    given = orders.split(",")
-    codes = judges if orders == "all" else [parse_order(part, units) for part in given]
-    rows = cross_evaluate(subject, setup, codes, judges)
-    return _cross_result(subject, setup, rows, judges, subject.name, subject.order)
+    units = tuple(subject.model.units)
+    judges = all_orders(len(units))
+    codes = judges if orders == "all" else [parse_order(part, units) for part in orders.split(",")]
+    rows = tuple(evaluation.cross_evaluate(subject, setup, codes, judges))
+    return CrossEvaluationResult(
+        subject.name, setup.definition, setup.seed, units, judges, rows, own=subject.order
+    )
 
 
 def _trained(run: Path, env: str | None, setup: Setup, *, greedy: bool) -> CrossEvaluationResult:
     if (run / MATRIX_FILE).exists():
         raise UsageError(f"{run} holds several runs; name one of them")
-    subjects = run_subjects(plugin_host(), run, env)
-    if not subjects:
+    found = subjects.run_subjects(plugin_host(), run, env)
+    if not found:
         raise UsageError(f"no workflow of {run} has finished")
     if greedy:
-        subjects = [replace(subject, policy=sharpened(subject.policy)) for subject in subjects]
-    judges = all_orders(len(subjects[0].model.units))
-    rows = judge_all(subjects, setup, judges)
-    return _cross_result(subjects[0], setup, rows, judges, f"every policy of {run.name}", None)
-
-
-def _cross_result(
-    subject: Subject,
-    setup: Setup,
-    rows: Sequence[CrossRow],
-    judges: Sequence[Order],
-    name: str,
-    own: Order | None,
-) -> CrossEvaluationResult:
-    return CrossEvaluationResult(
-        policy=name,
-        definition=find_definition(setup.definition).id,
-        seed=setup.seed,
-        units=tuple(subject.model.units),
-        judges=tuple(judges),
-        crossed=tuple(rows),
-        own=own,
-    )
-
-
-def _several(given: Any, usual: Sequence[Any]) -> Sequence[Any]:
-    if given is None:
-        return usual
-    return [given] if isinstance(given, (int, str)) else list(given)
+        found = [replace(one, policy=subjects.greedy(one.policy)) for one in found]
+    units = tuple(found[0].model.units)
+    judges = all_orders(len(units))
+    rows = tuple(evaluation.judge_all(found, setup, judges))
+    name = f"every policy of {run.name}"
+    return CrossEvaluationResult(name, setup.definition, setup.seed, units, judges, rows)

@@ -5,12 +5,7 @@
 
 from __future__ import annotations
 
-from wfbench.api.catalogue import (
-    list_runs,
-    remove_runs,
-    run_history,
-    validate_runs,
-)
+from wfbench.api.catalogue import list_runs, remove_runs, run_history, validate_runs
 from wfbench.api.claims import ReproductionResult, reproduce
 from wfbench.api.evaluating import CrossEvaluationResult, EvaluationResult, evaluate
 from wfbench.api.gating import (
@@ -50,10 +45,4 @@ from wfbench.api.reporting import ReportResult, make_report
 from wfbench.api.results import Progress, Result
 from wfbench.api.runs import Matrix, OrderResult, Run, load_run
 from wfbench.api.searching import resume, run
-from wfbench.contract import (
-    CollectError,
-    NotComparableError,
-    PluginError,
-    UsageError,
-    WfbenchError,
-)
+from wfbench.contract import CollectError, NotComparableError, PluginError, UsageError, WfbenchError

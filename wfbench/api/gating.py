@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.measuring import session_progress
-from wfbench.api.results import Options, Result, Rows, Values, Watcher, as_paths
+from wfbench.api.results import Options, Result, Rows, Values, Watcher, as_list, as_paths
 from wfbench.benchmarks.compare.model import Comparison
 from wfbench.benchmarks.compare.runs import MetricName, compare_runs
 from wfbench.benchmarks.compare.sessions import Basis
@@ -26,13 +25,7 @@ from wfbench.benchmarks.measure.model import Settings
 from wfbench.benchmarks.statistics.verdicts import ALPHA, MINIMUM_EFFECT
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report.document import Section
-from wfbench.report.sections.baseline import (
-    baseline_data,
-    baseline_section,
-    baselines_section,
-    calibration_data,
-    calibration_section,
-)
+from wfbench.report.sections import baseline as sections
 from wfbench.report.sections.check import check_data, check_section, smoke_section
 from wfbench.report.sections.comparison import (
     comparison_data,
@@ -41,16 +34,15 @@ from wfbench.report.sections.comparison import (
     learning_check_section,
 )
 from wfbench.settings.selection import Selector
+from wfbench.store.files import write_json, write_whole, writing
 from wfbench.store.places import DEFAULT, new_name
 
 Strictness = Literal["ok", "fail"]
 
 
-@dataclass(frozen=True, repr=False)
-class ComparisonResult(Result):
+class ComparisonResult(Result, schema="compare/1"):
     """What two results differ in, cell by cell, and how sure that is."""
 
-    schema: ClassVar[str] = "compare/1"
     comparison: Comparison
     inconclusive: Strictness = "ok"
     """Whether an inconclusive cell is a failure."""
@@ -70,11 +62,9 @@ class ComparisonResult(Result):
         return [comparison_section(self.comparison)]
 
 
-@dataclass(frozen=True, repr=False)
-class CheckResult(Result):
+class CheckResult(Result, schema="verdict/1"):
     """What was compared with a baseline, and the verdict."""
 
-    schema: ClassVar[str] = "verdict/1"
     check: SpeedCheck | LearningCheck
     directory: Path
     """Where verdict.json, junit.xml and the samples are."""
@@ -108,11 +98,9 @@ class CheckResult(Result):
         return [check_section(found, found.notes, strict=strict)]
 
 
-@dataclass(frozen=True, repr=False)
-class SmokeCheckResult(Result):
+class SmokeCheckResult(Result, schema="check-smoke/1"):
     """Whether the gate works on this machine; it judges no speed."""
 
-    schema: ClassVar[str] = "check-smoke/1"
     check: SpeedCheck
 
     @property
@@ -127,27 +115,22 @@ class SmokeCheckResult(Result):
         return [smoke_section(self.check)]
 
 
-@dataclass(frozen=True, repr=False)
-class BaselineResult(Result):
+class BaselineResult(Result, schema="baseline-saved/1"):
     """A stored baseline and its file."""
 
-    schema: ClassVar[str] = "baseline-saved/1"
     path: Path
     baseline: AnyBaseline
 
     def _values(self) -> Values:
-        return {"file": str(self.path), **baseline_data(self.baseline)}
+        return {"file": str(self.path), **sections.baseline_data(self.baseline)}
 
     def _sections(self) -> Sequence[Section]:
-        return [baseline_section(self.baseline)]
+        return [sections.baseline_section(self.baseline)]
 
 
-@dataclass(frozen=True, repr=False)
-class BaselineList(Result):
+class BaselineList(Result, schema="baseline-list/1", listed="baselines"):
     """The baselines of a folder."""
 
-    schema: ClassVar[str] = "baseline-list/1"
-    listed: ClassVar[str] = "baselines"
     folder: Path
     baselines: tuple[AnyBaseline, ...]
     unreadable: tuple[str, ...] = ()
@@ -160,25 +143,23 @@ class BaselineList(Result):
         return len(self.baselines)
 
     def _rows(self) -> Rows:
-        return [baseline_data(one) for one in self.baselines]
+        return [sections.baseline_data(one) for one in self.baselines]
 
     def _sections(self) -> Sequence[Section]:
-        return [baselines_section(self.baselines, self.folder)]
+        return [sections.baselines_section(self.baselines, self.folder)]
 
 
-@dataclass(frozen=True, repr=False)
-class CalibrationResult(Result):
+class CalibrationResult(Result, schema="calibration/1"):
     """How noisy this machine is."""
 
-    schema: ClassVar[str] = "calibration/1"
     path: Path
     calibration: noise.Calibration
 
     def _values(self) -> Values:
-        return calibration_data(self.calibration, self.path)
+        return sections.calibration_data(self.calibration, self.path)
 
     def _sections(self) -> Sequence[Section]:
-        return [calibration_section(self.calibration, self.path)]
+        return [sections.calibration_section(self.calibration, self.path)]
 
 
 def compare(
@@ -269,7 +250,12 @@ def check(
         progress=session_progress(progress),
     )
     result = CheckResult(found, directory, inconclusive)
-    _write(result, None if md is None else Path(md))
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    write_json(directory / "verdict.json", result.schema, result.verdict())
+    write_whole(directory / "junit.xml", result.report("junit").encode())
+    if md is not None:
+        write_whole(Path(md), result.report("md").encode())
     return result
 
 
@@ -308,7 +294,7 @@ def calibrate(
     """
     cases = select_cases(
         plugin_host(),
-        collectors=[collector] if isinstance(collector, (str, type)) else list(collector),
+        collectors=as_list(collector),
         env=env,
         n_envs=[n_envs],
         policy=policy,
@@ -379,14 +365,3 @@ def remove_baseline(name: str, *, folder: str | Path = store.DEFAULT) -> Path:
     Example: wfbench.remove_baseline("main")
     """
     return store.remove_baseline(Path(folder), name)
-
-
-def _write(result: CheckResult, md: Path | None) -> None:
-    from wfbench.store.files import write_json, write_whole, writing
-
-    with writing(result.directory):
-        result.directory.mkdir(parents=True, exist_ok=True)
-    write_json(result.directory / "verdict.json", result.schema, result.verdict())
-    write_whole(result.directory / "junit.xml", result.report("junit").encode())
-    if md is not None:
-        write_whole(md, result.report("md").encode())

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wfbench.host.manager import Broken, PluginHost, PluginSettings
+    from wfbench.host.manager import Broken, PluginHost
 
 
 @dataclass
 class _State:
     """What the calls of this process share."""
 
-    settings: PluginSettings | None = None
+    directories: tuple[Path, ...] = ()
+    external: bool = True
     strict: bool = False
     command: tuple[str, ...] = ()
     """The arguments of the command line, if that is what calls."""
+    reserved: frozenset[str] = frozenset()
     host: PluginHost | None = None
 
 
@@ -55,24 +57,28 @@ def configure(
 ) -> None:
     """Set what the first call loads; the environment (WFBENCH_LOAD_PLUGINS, ...) counts too."""
     global _STATE  # noqa: PLW0603 - one set of plugins per process
-    settings = _settings(os.environ, tuple(directories), external, frozenset(reserved))
-    _STATE = _State(settings, strict, tuple(command))
+    _STATE = _State(tuple(directories), external, strict, tuple(command), frozenset(reserved))
 
 
 def plugin_host() -> PluginHost:
     """Return the plugins in use, loaded by the first call."""
     from wfbench.contract import PluginError
-    from wfbench.host.manager import load_plugins
+    from wfbench.host.manager import PluginSettings, load_plugins
 
-    if _STATE.settings is None:
-        configure()
-    if _STATE.host is None and _STATE.settings is not None:
-        found = load_plugins(_STATE.settings)
+    if _STATE.host is None:
+        only = os.environ.get("WFBENCH_LOAD_PLUGINS")
+        settings = PluginSettings(
+            directories=_STATE.directories,
+            external=_STATE.external,
+            only=None if only is None else _names(only),
+            blocked=_names(os.environ.get("WFBENCH_BLOCK_PLUGINS", "")),
+            reserved_commands=_STATE.reserved,
+        )
+        found = load_plugins(settings)
         if _STATE.strict and found.broken:
             first = found.broken[0]
             raise PluginError(f"--strict-plugins: {broken_line(first)}") from first.error
         _STATE.host = found
-    assert _STATE.host is not None  # noqa: S101 - set above
     return _STATE.host
 
 
@@ -89,24 +95,6 @@ def broken_line(broken: Broken) -> str:
 def command_line() -> tuple[str, ...]:
     """Return the arguments of the command line; empty when Python code calls."""
     return _STATE.command
-
-
-def _settings(
-    environ: Mapping[str, str],
-    directories: tuple[Path, ...],
-    external: bool,  # noqa: FBT001 - private
-    reserved: frozenset[str],
-) -> PluginSettings:
-    from wfbench.host.manager import PluginSettings
-
-    only = environ.get("WFBENCH_LOAD_PLUGINS")
-    return PluginSettings(
-        directories=directories,
-        external=external,
-        only=None if only is None else _names(only),
-        blocked=_names(environ.get("WFBENCH_BLOCK_PLUGINS", "")),
-        reserved_commands=reserved,
-    )
 
 
 def _names(text: str) -> frozenset[str]:

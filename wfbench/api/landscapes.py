@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from itertools import count
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from wfbench.api.hosting import plugin_host
-from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_paths
+from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_list, as_paths
 from wfbench.contract import UsageError
+from wfbench.orders import all_orders, format_order
 from wfbench.report.console import console
 from wfbench.report.document import Section
 from wfbench.report.sections.landscape import landscape_section, searchers_data, searchers_section
-from wfbench.search.landscape.records import (
-    UNITS,
-    Landscape,
-    Value,
-    read_landscape,
-    valued_by,
-    write_landscape,
-)
+from wfbench.search.landscape import records
+from wfbench.search.landscape.from_runs import landscape_of
+from wfbench.search.landscape.records import Value
 from wfbench.search.landscape.regret import SearchBench, run_bench
 from wfbench.search.landscape.signal import Signal
 from wfbench.search.landscape.world import SyntheticWorld, World, recorded_world
@@ -30,13 +27,11 @@ from wfbench.store.places import DEFAULT, find_run
 Shape = Literal["mallows", "pairs"]
 
 
-@dataclass(frozen=True, repr=False)
-class LandscapeResult(Result):
+class LandscapeResult(Result, schema="landscape-made/1"):
     """A landscape: the recorded results of training every order, and its file."""
 
-    schema: ClassVar[str] = "landscape-made/1"
     path: Path
-    landscape: Landscape
+    landscape: records.Landscape
 
     @property
     def trainings(self) -> int:
@@ -52,14 +47,10 @@ class LandscapeResult(Result):
         return {"file": str(self.path), "orders": self.orders, "trainings": self.trainings}
 
     def _rows(self) -> Rows:
-        from wfbench.orders import all_orders, format_order
-
-        units = self.landscape.units
+        units, found = self.landscape.units, self.landscape.replicates
         return [
             {"order": format_order(order, units), **asdict(one)}
-            for order, trained in zip(
-                all_orders(len(units)), self.landscape.replicates, strict=True
-            )
+            for order, trained in zip(all_orders(len(units)), found, strict=True)
             for one in trained
         ]
 
@@ -72,11 +63,9 @@ class LandscapeResult(Result):
         return [landscape_section(self.landscape, self.path.stem)]
 
 
-@dataclass(frozen=True, repr=False)
-class SearchBenchResult(Result):
+class SearchBenchResult(Result, schema="bench-search/1"):
     """Regret of searchers on a landscape."""
 
-    schema: ClassVar[str] = "bench-search/1"
     bench: SearchBench
     """Regret by budget of every searcher, and the first against each other one."""
     source: Mapping[str, Any]
@@ -113,10 +102,8 @@ def landscape(
 
     Example: wfbench.landscape("mine", to="mine.json").save("mine.html")
     """
-    from wfbench.search.landscape.from_runs import landscape_of
-
     found = landscape_of([find_run(Path(out), run) for run in as_paths(runs)], inherited=inherited)
-    write_landscape(Path(to), found)
+    records.write_landscape(Path(to), found)
     return LandscapeResult(Path(to), found)
 
 
@@ -125,7 +112,7 @@ def load_landscape(path: str | Path) -> LandscapeResult:
 
     Example: wfbench.load_landscape("results/landscapes/cage2.json").rows()
     """
-    return LandscapeResult(Path(path), read_landscape(Path(path)))
+    return LandscapeResult(Path(path), records.read_landscape(Path(path)))
 
 
 def bench_search(
@@ -155,17 +142,14 @@ def bench_search(
     for flag, given, least in (("seeds", seeds, 2), ("asks", asks, 1), ("batch", batch, 1)):
         if given < least:
             raise UsageError(f"--{flag} is {given}; it must be at least {least}")
-    wanted = [searcher] if isinstance(searcher, (str, type)) else list(searcher)
-    chosen = select(plugin_host(), {"searcher": wanted}, options)["searcher"]
-    total, done = len(chosen) * seeds, 0
+    chosen = select(plugin_host(), {"searcher": as_list(searcher)}, options)["searcher"]
+    builds = {choice.label: choice.build for choice in chosen}
+    done = count(1)
 
     def step() -> None:
-        nonlocal done
-        done += 1
         if progress is not None:
-            progress(Progress(done, total, "searching"))
+            progress(Progress(next(done), len(chosen) * seeds, "searching"))
 
-    builds = {choice.label: choice.build for choice in chosen}
     found = run_bench(builds, world, asks=asks, seeds=seeds, seed=seed, batch=batch, done=step)
     return SearchBenchResult(found, source, signal)
 
@@ -178,11 +162,11 @@ def _world(
     if landscape is not None:
         if icc is not None:
             raise UsageError("--icc belongs to --synthetic; a recorded landscape has its own")
-        recorded = read_landscape(Path(landscape))
+        recorded = records.read_landscape(Path(landscape))
         chosen: Value = value or "return"
-        world, signal = recorded_world(valued_by(recorded, chosen))
+        world, signal = recorded_world(records.valued_by(recorded, chosen))
         meta = {"landscape": str(landscape), "meta": dict(recorded.meta)}
-        return world, {**meta, "value": chosen, "unit": UNITS[chosen]}, signal
+        return world, {**meta, "value": chosen, "unit": records.UNITS[chosen]}, signal
     if value is not None:
         raise UsageError("--value belongs to --landscape; a synthetic landscape has one value")
     shape, share = synthetic or "mallows", 0.3 if icc is None else icc

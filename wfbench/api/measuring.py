@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from wfbench.api.hosting import command_line, plugin_host
-from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher
+from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_list
+from wfbench.benchmarks.measure import summary
 from wfbench.benchmarks.measure.cases import select_cases
-from wfbench.benchmarks.measure.model import Case, Sample, Session, make_settings
+from wfbench.benchmarks.measure.model import Session, make_settings
 from wfbench.benchmarks.measure.runner import SessionProgress, measure_session
 from wfbench.benchmarks.measure.saved import load_session
-from wfbench.benchmarks.measure.summary import (
-    CaseSummary,
-    EqualWork,
-    equal_work,
-    is_sound,
-    summarise,
-)
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report.console import console
 from wfbench.report.document import Section
@@ -28,11 +21,9 @@ from wfbench.settings.selection import Selector
 from wfbench.store.places import DEFAULT
 
 
-@dataclass(frozen=True, repr=False)
-class Bench(Result):
+class Bench(Result, schema="bench/1"):
     """Measured throughput of collectors, sample by sample."""
 
-    schema: ClassVar[str] = "bench/1"
     session: Session
     """Cases, settings and every sample."""
     path: Path
@@ -44,19 +35,19 @@ class Bench(Result):
         return cls(load_session(path), path)
 
     @property
-    def cases(self) -> list[CaseSummary]:
+    def cases(self) -> list[summary.CaseSummary]:
         """The figures of each case: rate with its interval, ratio to the first case, phases."""
-        return summarise(self.session)
+        return summary.summarise(self.session)
 
     @property
-    def equal_work(self) -> list[EqualWork]:
+    def equal_work(self) -> list[summary.EqualWork]:
         """For each number of environments, whether the collectors collected the same."""
-        return equal_work(self.session)
+        return summary.equal_work(self.session)
 
     @property
     def exit_code(self) -> ExitCode:
         """TRIAL_FAILED if a sample failed or collectors did not collect the same."""
-        return ExitCode.OK if is_sound(self.session) else ExitCode.TRIAL_FAILED
+        return ExitCode.OK if summary.is_sound(self.session) else ExitCode.TRIAL_FAILED
 
     def _values(self) -> Values:
         return {"run": str(self.path), **bench_data(self.session)}
@@ -115,13 +106,11 @@ def bench(
 
     Example: wfbench.bench(collector=[MyCollector, "vector"], n_envs=50).rows()
     """
-    chosen = [collector] if isinstance(collector, (str, type)) else list(collector)
-    counts = [n_envs] if isinstance(n_envs, int) else list(n_envs)
     cases = select_cases(
         plugin_host(),
-        collectors=chosen,
+        collectors=as_list(collector),
         env=env,
-        n_envs=_checked_counts(counts),
+        n_envs=_checked_counts(as_list(n_envs)),
         policy=policy,
         options=options,
         workers=workers,
@@ -146,9 +135,11 @@ def session_progress(progress: Watcher | None) -> SessionProgress | None:
     def update(session: Session) -> None:
         if session.samples:
             sample, rounds = session.samples[-1], session.settings.rounds
-            text = _line(session.cases[sample.case], sample, rounds)
-            total = len(session.cases) * rounds
-            progress(Progress(len(session.samples), total, text, sample))
+            case, total = session.cases[sample.case], len(session.cases) * rounds
+            speed = f"{sample.rate:,.0f} transitions/s"
+            found = speed if sample.failure is None else f"failed: {sample.failure}"
+            where = f"round {sample.round + 1}/{rounds}  {case.label}  {case.n_envs} envs"
+            progress(Progress(len(session.samples), total, f"{where}  {found}", sample))
 
     return update
 
@@ -160,10 +151,3 @@ def _checked_counts(counts: list[int]) -> list[int]:
     if len(set(counts)) != len(counts):
         raise UsageError(f"--n-envs {text}: a number is given twice")
     return counts
-
-
-def _line(case: Case, sample: Sample, rounds: int) -> str:
-    result = f"{sample.rate:,.0f} transitions/s"
-    if sample.failure is not None:
-        result = f"failed: {sample.failure}"
-    return f"round {sample.round + 1}/{rounds}  {case.label}  {case.n_envs} envs  {result}"

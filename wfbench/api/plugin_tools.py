@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher
@@ -14,17 +15,7 @@ from wfbench.contract import CollectorSpec, ExitCode, FactorySpec, UsageError, l
 from wfbench.host.hookspecs import KINDS
 from wfbench.host.manager import Offer, PluginRow
 from wfbench.report.console import console
-from wfbench.report.sections.plugins import (
-    fault_text,
-    faults_data,
-    faults_section,
-    inventory_section,
-    offer_data,
-    offer_section,
-    promise_data,
-    promise_line,
-    promises_section,
-)
+from wfbench.report.sections import plugins as sections
 from wfbench.settings.selection import Choice, Selector, parse_selector, select
 
 if TYPE_CHECKING:
@@ -33,20 +24,13 @@ if TYPE_CHECKING:
     from wfbench.testing.fault_watch import FaultSeen
     from wfbench.testing.promise import PromiseResult
 
-_KITS = {
-    "env": "wfbench.testing:check_env",
-    "collector": "wfbench.testing:check_collector",
-    "trainer": "wfbench.testing:check_trainer",
-    "searcher": "wfbench.testing:check_searcher",
-}
+_CHECKED = ("env", "collector", "trainer", "searcher")
+"""The kinds whose promises can be checked."""
 
 
-@dataclass(frozen=True, repr=False)
-class PluginList(Result):
+class PluginList(Result, schema="plugins-list/1", listed="plugins"):
     """Every plugin: what it offers, where it comes from, whether it works."""
 
-    schema: ClassVar[str] = "plugins-list/1"
-    listed: ClassVar[str] = "plugins"
     plugins: tuple[PluginRow, ...]
 
     def __iter__(self) -> Iterator[PluginRow]:
@@ -59,30 +43,24 @@ class PluginList(Result):
         return [asdict(row) for row in self.plugins]
 
     def _sections(self) -> Sequence[Section]:
-        return [inventory_section(self.plugins)]
+        return [sections.inventory_section(self.plugins)]
 
 
-@dataclass(frozen=True, repr=False)
-class PluginDetails(Result):
+class PluginDetails(Result, schema="plugins-show/1", listed="plugins"):
     """Options, capabilities and origin of plugins of one name."""
 
-    schema: ClassVar[str] = "plugins-show/1"
-    listed: ClassVar[str] = "plugins"
     offers: tuple[Offer, ...]
 
     def _rows(self) -> Rows:
-        return [offer_data(offer) for offer in self.offers]
+        return [sections.offer_data(offer) for offer in self.offers]
 
     def _sections(self) -> Sequence[Section]:
-        return [offer_section(offer) for offer in self.offers]
+        return [sections.offer_section(offer) for offer in self.offers]
 
 
-@dataclass(frozen=True, repr=False)
-class PluginCheckResult(Result):
+class PluginCheckResult(Result, schema="plugins-check/1", listed="promises"):
     """Which promises of the contract plugins keep."""
 
-    schema: ClassVar[str] = "plugins-check/1"
-    listed: ClassVar[str] = "promises"
     checked: tuple[tuple[FactorySpec, tuple[PromiseResult, ...]], ...]
     """Every plugin with its promises."""
 
@@ -97,7 +75,7 @@ class PluginCheckResult(Result):
         return ExitCode.PLUGIN if self.broken else ExitCode.OK
 
     def _rows(self) -> Rows:
-        return [promise_data(spec, one) for spec, promises in self.checked for one in promises]
+        return [sections.promise_data(spec, one) for spec, kept in self.checked for one in kept]
 
     def show(self) -> None:
         """Print every promise, and how many are kept."""
@@ -108,40 +86,33 @@ class PluginCheckResult(Result):
             console().print(says, style="bold", soft_wrap=True)
 
     def _sections(self) -> Sequence[Section]:
-        return [promises_section(spec, promises) for spec, promises in self.checked]
+        return [sections.promises_section(spec, promises) for spec, promises in self.checked]
 
 
-@dataclass(frozen=True, repr=False)
-class FaultsResult(Result):
+class FaultsResult(Result, schema="plugins-faults/1"):
     """What a caller sees of the same faults in several collectors."""
 
-    schema: ClassVar[str] = "plugins-faults/1"
     seen: tuple[FaultSeen, ...]
     sources: dict[str, str]
 
     def _values(self) -> Values:
-        return faults_data(self.seen, self.sources)
+        return sections.faults_data(self.seen, self.sources)
 
     def _rows(self) -> Rows:
         return [asdict(one) for one in self.seen]
 
     def show(self) -> None:
         """Print the table as Markdown."""
-        import sys
-
         sys.stdout.write(self.report("md"))
 
     def _sections(self) -> Sequence[Section]:
         command = shlex.join(["wfbench", *command_line()])
-        return [faults_section(self.seen, self.sources, command)]
+        return [sections.faults_section(self.seen, self.sources, command)]
 
 
-@dataclass(frozen=True, repr=False)
-class HealthResult(Result):
+class HealthResult(Result, schema="doctor/1", listed="findings"):
     """What is wrong with this machine and installation, and how to fix it."""
 
-    schema: ClassVar[str] = "doctor/1"
-    listed: ClassVar[str] = "findings"
     findings: tuple[HealthFinding, ...]
 
     @property
@@ -232,7 +203,7 @@ def check_faults(
     def record(one: FaultSeen) -> None:
         seen.append(one)
         if progress is not None:
-            text = f"{one.collector}  {FAULTS[one.fault]}: {fault_text(one)}"
+            text = f"{one.collector}  {FAULTS[one.fault]}: {sections.fault_text(one)}"
             progress(Progress(len(seen), len(cases) * len(wanted), text, one))
 
     watch_faults(cases, wanted, progress=record)
@@ -259,16 +230,14 @@ def _choices(plugin: Selector, kind: str, options: Options | None) -> list[Choic
     if not isinstance(plugin, str):
         return list(select(host, {kind: [plugin]}, options)[kind])
     name = parse_selector(plugin)[0]
-    subjects = [offer.spec for offer in host.named(name) if offer.spec.kind in _KITS]
+    subjects = [offer.spec for offer in host.named(name) if offer.spec.kind in _CHECKED]
     if not subjects:
         raise UsageError(f"{plugin!r} is of a kind that makes no promises to check")
-    return [
-        choice
-        for spec in subjects
-        for choice in select(host, {spec.kind: [plugin.replace(name, spec.name, 1)]}, options)[
-            spec.kind
-        ]
-    ]
+    chosen: list[Choice] = []
+    for spec in subjects:
+        wanted = {spec.kind: [plugin.replace(name, spec.name, 1)]}
+        chosen += select(host, wanted, options)[spec.kind]
+    return chosen
 
 
 def _promises(choice: Choice, progress: Watcher | None) -> tuple[PromiseResult, ...]:
@@ -277,7 +246,7 @@ def _promises(choice: Choice, progress: Watcher | None) -> tuple[PromiseResult, 
     def record(promise: PromiseResult) -> None:
         found.append(promise)
         if progress is not None:
-            progress(Progress(len(found), 0, promise_line(promise), promise))
+            progress(Progress(len(found), 0, sections.promise_line(promise), promise))
 
-    check = load_object(_KITS[choice.spec.kind])
+    check = load_object(f"wfbench.testing:check_{choice.spec.kind}")
     return tuple(check(choice.spec, choice.options, progress=record))

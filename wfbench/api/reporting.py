@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Result, Rows, Values, as_paths
@@ -18,11 +16,9 @@ from wfbench.store.places import DEFAULT, find_run
 _SEARCHED = ("search", "matrix")
 
 
-@dataclass(frozen=True, repr=False)
-class ReportResult(Result):
+class ReportResult(Result, schema=SCHEMA):
     """A report of one or several results: show it, save it, or take it as text."""
 
-    schema: ClassVar[str] = SCHEMA
     document: Report
     """Sections with their verdicts, tables and pictures."""
     directory: Path

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 from wfbench.contract import ExitCode, UsageError
 
@@ -37,8 +37,9 @@ Watcher = Callable[[Progress], None]
 """Called after every step of a long call."""
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Result:
-    """What a call found.
+    """What a call found. Every subclass is a frozen dataclass.
 
     `to_dict()` gives its values, `rows()` a list of dicts for pandas, `report("html")` a report as
     text, `save("page.html")` writes one and `show()` prints it. A notebook shows the HTML report.
@@ -48,6 +49,10 @@ class Result:
     """Name and version of what `to_dict` returns, such as `bench/1`."""
     listed: ClassVar[str] = ""
     """Of a mere list: the key of its rows in what `to_dict` returns."""
+
+    def __init_subclass__(cls, *, schema: str, listed: str = "") -> None:
+        cls.schema, cls.listed = schema, listed
+        dataclass(frozen=True, repr=False)(cls)
 
     @property
     def exit_code(self) -> ExitCode:
@@ -113,7 +118,11 @@ class Result:
         return make_report(*self._sections())
 
 
+def as_list(given: Any) -> list[Any]:
+    """Return one value, or several, as a list."""
+    return [given] if isinstance(given, (str, Path, int, type)) else list(given)
+
+
 def as_paths(names: str | Path | Sequence[str | Path]) -> list[str]:
     """Return one or several names as a list of texts."""
-    several = [names] if isinstance(names, (str, Path)) else names
-    return [str(name) for name in several]
+    return [str(name) for name in as_list(names)]

@@ -1,26 +1,29 @@
-"""Runs as objects: what a search found, read from its directory."""
+"""Runs as objects: what a search found, and its policy, read from its directory."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from wfbench.api.hosting import plugin_host
+from wfbench.api.policies import LoadedPolicy, load_policy
 from wfbench.api.results import Result
+from wfbench.report import show
+from wfbench.report.document import Report
+from wfbench.report.order_summary import OrderSummary, by_order
+from wfbench.search.history import RecordedSearch, belief_of, read_search
+from wfbench.store.config import search_paths
 from wfbench.store.event_log import plain
 from wfbench.store.places import DEFAULT, find_run, run_kind
 
 if TYPE_CHECKING:
-    from wfbench.api.policies import LoadedPolicy
-    from wfbench.report.document import Report
-    from wfbench.report.order_summary import OrderSummary
-    from wfbench.search.history import RecordedSearch
-    from wfbench.search.search import Search
+    from wfbench.api.measuring import Bench
 
-    from .measuring import Bench
+REPORT_FILE = "report.html"
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,9 @@ class OrderResult:
         )
 
 
-@dataclass(frozen=True, repr=False)
-class Run(Result):
+class Run(Result, schema="run/2"):
     """One search: its orders with their intervals, the best one, its policy and its files."""
 
-    schema: ClassVar[str] = "run/2"
     path: Path
     recorded: RecordedSearch = field(repr=False)
     """Everything that the run directory holds."""
@@ -88,8 +89,6 @@ class Run(Result):
     @property
     def orders(self) -> tuple[OrderResult, ...]:
         """Every order that was trained, best first."""
-        from wfbench.report.order_summary import by_order
-
         search = self.recorded
         found = by_order(search.finished())
         return tuple(OrderResult.of(search.written(one.order), one) for one in found)
@@ -97,8 +96,6 @@ class Run(Result):
     @property
     def best(self) -> OrderResult | None:
         """The order whose training was best, on its own; None: no workflow has finished."""
-        from wfbench.report.order_summary import OrderSummary
-
         best = self.recorded.best()
         if best is None:
             return None
@@ -107,8 +104,6 @@ class Run(Result):
     @property
     def policy(self) -> LoadedPolicy:
         """The policy of the best order; see `wfbench.load_policy`."""
-        from wfbench.api.policies import load_policy
-
         return load_policy(self.path)
 
     @property
@@ -131,9 +126,6 @@ class Run(Result):
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of this one run as JSON values."""
-        from wfbench.report.order_summary import by_order
-        from wfbench.search.history import belief_of
-
         search = self.recorded
         config, best, finished = search.config, search.best(), search.finished()
         return {
@@ -180,24 +172,21 @@ class Run(Result):
 
     def show(self) -> None:
         """Print the best orders, where the time went and what to do next."""
-        from wfbench.report import show
         from wfbench.report.sections.search import search_section
 
         show(search_section(self.recorded, plugin_host(), brief=True))
 
     def _document(self) -> Report:
-        return _directory_report(self.path)
+        return report_of(self.path)
 
     def __repr__(self) -> str:
         best = "" if self.best is None else f", best {self.best.order} {self.best.score:.1f}"
         return f"Run({str(self.path)!r}: {len(self.recorded.finished())} workflows{best})"
 
 
-@dataclass(frozen=True, repr=False)
-class Matrix(Result):
+class Matrix(Result, schema="run/2"):
     """Several searches that ran as one: one for each combination of collector, trainer and seed."""
 
-    schema: ClassVar[str] = "run/2"
     path: Path
     runs: tuple[Run, ...]
     timing_comparable: bool = False
@@ -230,7 +219,6 @@ class Matrix(Result):
 
     def show(self) -> None:
         """Print one row per run."""
-        from wfbench.report import show
         from wfbench.report.sections.matrix import TOGETHER, TURNS, matrix_section
 
         timing = TURNS if self.timing_comparable else TOGETHER
@@ -238,7 +226,7 @@ class Matrix(Result):
         show(matrix_section(f"Matrix {self.path.name}", searches, timing, brief=True))
 
     def _document(self) -> Report:
-        return _directory_report(self.path)
+        return report_of(self.path)
 
     def __repr__(self) -> str:
         return f"Matrix({str(self.path)!r}: {len(self.runs)} runs)"
@@ -257,35 +245,22 @@ def load_run(run: str | Path, *, out: str | Path = DEFAULT) -> Run | Matrix | Be
     kind = run_kind(path)
     if kind == "bench":
         return Bench.load(path)
-    if kind == "search":
-        return _load_search(path)
-    from wfbench.store.config import search_paths
-
-    return Matrix(path, tuple(map(_load_search, search_paths(path))))
-
-
-def finished_run(search: Search) -> Run:
-    """Return the result of a search that has just ended."""
-    return Run(search.store.path, search.recorded())
+    runs = tuple(map(_load_search, search_paths(path)))
+    return runs[0] if kind == "search" else Matrix(path, runs)
 
 
 def _load_search(path: Path) -> Run:
-    from wfbench.search.history import read_search
-
-    page = path / "report.html"
+    page = path / REPORT_FILE
     return Run(path, read_search(path), page if page.exists() else None)
 
 
 def _run_dict(runs: Sequence[Run], page: Path | None, *, alone: bool) -> dict[str, Any]:
-    values: Mapping[str, Any] = {
-        "runs": [run.summary() for run in runs],
-        "timing_comparable": alone,
-        "report": None if page is None else str(page),
-    }
-    return dict(plain(values))
+    figures = [run.summary() for run in runs]
+    return dict(plain({"runs": figures, "timing_comparable": alone, "report": page}))
 
 
-def _directory_report(path: Path) -> Report:
+def report_of(path: Path) -> Report:
+    """Return the report of a run directory."""
     from wfbench.report.sections.sources import Sources
 
     return Sources(Path(), plugin_host()).report([str(path)])
@@ -298,15 +273,11 @@ def _csv_rows(path: Path) -> list[dict[str, Any]]:
 
 def _number(text: str) -> Any:
     """Return a cell as a number, a bool or None if it is one."""
-    words = {"": None, "True": True, "False": False, "true": True, "false": False}
-    if text in words:
-        return words[text]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+    for convert in (_WORDS.__getitem__, int, float):
+        with suppress(KeyError, ValueError):
+            return convert(text)
     return text
 
 
+_WORDS = {"": None, "True": True, "False": False, "true": True, "false": False}
 _CHOSEN = ("collector", "trainer", "searcher")

@@ -5,43 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from wfbench.api.hosting import plugin_host
-from wfbench.api.results import Options, Progress, Result, Values, Watcher
-from wfbench.api.runs import Matrix, Run, finished_run
-from wfbench.contract import UsageError, WfbenchError
+from wfbench.api.results import Options, Progress, Result, Values, Watcher, as_list
+from wfbench.api.runs import REPORT_FILE, Matrix, Run, report_of
+from wfbench.contract import Executor, UsageError, WfbenchError
+from wfbench.report.document import Section
 from wfbench.report.sections.settings import config_data, config_section
-from wfbench.settings.sources import (
-    ConfigSource,
-    ResolvedConfig,
-    read_environment,
-    read_file,
-    resolve,
-    select_run,
-)
+from wfbench.search.engine import run_searches
+from wfbench.search.hooks import HookObserver
+from wfbench.search.job import SearchJob
+from wfbench.search.launching import resumed, started
+from wfbench.search.planning import plan_jobs, restored_executor
+from wfbench.search.recording import Observer
+from wfbench.search.search import Search
+from wfbench.settings import sources
+from wfbench.settings.config import SETTINGS
+from wfbench.settings.selection import Choice
+from wfbench.store.files import write_whole
 from wfbench.store.places import DEFAULT, find_run
-
-if TYPE_CHECKING:
-    from wfbench.contract import Executor
-    from wfbench.report.document import Section
-    from wfbench.search.job import SearchJob
-    from wfbench.search.recording import Observer
-    from wfbench.search.search import Search
-    from wfbench.settings.selection import Choice
-    from wfbench.store.run import RunStore
-
-REPORT_FILE = "report.html"
+from wfbench.store.run import RunStore
 
 
-@dataclass(frozen=True, repr=False)
-class ConfigResult(Result):
+class ConfigResult(Result, schema="config/1"):
     """The configuration of a run, and which source set what."""
 
-    schema: ClassVar[str] = "config/1"
-    resolved: ResolvedConfig
+    resolved: sources.ResolvedConfig
     chosen: Mapping[str, tuple[Choice, ...]] = field(default_factory=dict)
     """The selected plugins by kind, if they were asked for."""
 
@@ -153,24 +145,24 @@ def resolve_settings(
     *,
     smoke: bool = False,
     source: str = "arguments",
-) -> ResolvedConfig:
+) -> sources.ResolvedConfig:
     """Return the configuration that preset, file, environment and arguments add up to."""
     if smoke and preset is not None:
         raise UsageError("--smoke is a preset of its own; leave --preset out")
-    layers = [] if config is None else [read_file(Path(config))]
-    layers.append(read_environment(os.environ))
+    layers = [] if config is None else [sources.read_file(Path(config))]
+    layers.append(sources.read_environment(os.environ))
     given = {name: _typed(name, value) for name, value in settings.items()}
-    layers.append(ConfigSource(source, given, options or {}, "smoke" if smoke else preset))
-    return resolve(layers)
+    layers.append(sources.ConfigSource(source, given, options or {}, "smoke" if smoke else preset))
+    return sources.resolve(layers)
 
 
-def explain_config(resolved: ResolvedConfig, *, check: bool = False) -> ConfigResult:
+def explain_config(resolved: sources.ResolvedConfig, *, check: bool = False) -> ConfigResult:
     """Return a configuration with its sources; `check`: also select the plugins."""
-    return ConfigResult(resolved, select_run(plugin_host(), resolved) if check else {})
+    return ConfigResult(resolved, sources.select_run(plugin_host(), resolved) if check else {})
 
 
 def run_resolved(
-    resolved: ResolvedConfig,
+    resolved: sources.ResolvedConfig,
     *,
     out: Path = DEFAULT,
     name: str | None = None,
@@ -178,26 +170,19 @@ def run_resolved(
     progress: Watcher | None = None,
 ) -> Run | Matrix:
     """Run a search whose configuration is resolved already."""
-    from wfbench.search.launching import started
-    from wfbench.search.planning import plan_jobs
-
-    chosen = select_run(plugin_host(), resolved)
+    chosen = sources.select_run(plugin_host(), resolved)
     jobs = plan_jobs(resolved.config, chosen)
     executor = chosen["executor"][0].build()
+    watch = _Watch(progress)
     with closing(executor):
-        watch = _Watch(progress)
-        width = executor.width
-        opened = started(jobs, out, name, watch.observers, smoke=smoke, width=width)
+        opened = started(jobs, out, name, watch.observers, smoke=smoke, width=executor.width)
         return _searched(opened, executor, watch)
 
 
 def resume_resolved(
-    resolved: ResolvedConfig, path: Path, progress: Watcher | None = None
+    resolved: sources.ResolvedConfig, path: Path, progress: Watcher | None = None
 ) -> Run | Matrix:
     """Finish the run at `path`."""
-    from wfbench.search.launching import resumed
-    from wfbench.search.planning import restored_executor
-
     host, watch = plugin_host(), _Watch(progress)
     executor = restored_executor(host, path, resolved).build()
     with closing(executor):
@@ -207,13 +192,11 @@ def resume_resolved(
 def _searched(
     opened: AbstractContextManager[Sequence[Search]], executor: Executor, watch: _Watch
 ) -> Run | Matrix:
-    from wfbench.search.engine import run_searches
-
     with opened as searches:
         path = searches[0].store.path if len(searches) == 1 else searches[0].store.path.parent
         with watch.resumable(path):
             run_searches(searches, executor)
-        runs = tuple(finished_run(search) for search in searches)
+        runs = tuple(Run(search.store.path, search.recorded()) for search in searches)
     report, problem = _write_report(path)
     if len(runs) == 1:
         return replace(runs[0], report_path=report, problem=problem)
@@ -224,26 +207,21 @@ class _Watch:
     """Passes events on to the plugins that observe, and to whoever wants to see progress."""
 
     def __init__(self, progress: Watcher | None) -> None:
-        self._progress = progress
-        self._hooks: list[Any] = []
+        self._progress = progress or (lambda _: None)
+        self._hooks: list[HookObserver] = []
         self._done = 0
         self._total = 0
 
     def observers(self, job: SearchJob, store: RunStore) -> Sequence[Observer]:
         """Return the observers of one search."""
-        from wfbench.search.hooks import HookObserver
-
         hooks = HookObserver(plugin_host(), store.id, store.path)
         self._hooks.append(hooks)
         self._total += job.config.workflows
-        if self._progress is None:
-            return (hooks,)
-        report = self._progress
 
         def observe(event: Mapping[str, Any]) -> None:
             self._done += event["event"] == "workflow-finished"
             text = f"{store.id}: {event['event']} {event.get('order', '')}".rstrip()
-            report(Progress(self._done, self._total, text, {**event, "run": store.id}))
+            self._progress(Progress(self._done, self._total, text, {**event, "run": store.id}))
 
         return observe, hooks
 
@@ -263,12 +241,10 @@ class _Watch:
 def _write_report(path: Path) -> tuple[Path | None, str]:
     """Write `report.html` beside what it shows; a run stays good if that fails."""
     from wfbench.report.formats.html import render_html
-    from wfbench.report.sections.sources import Sources
-    from wfbench.store.files import write_whole
 
     page = path / REPORT_FILE
     try:
-        write_whole(page, render_html(Sources(Path(), plugin_host()).report([str(path)])).encode())
+        write_whole(page, render_html(report_of(path)).encode())
     except WfbenchError as error:
         return None, f"there is no report: {error}"
     return page, ""
@@ -276,15 +252,7 @@ def _write_report(path: Path) -> tuple[Path | None, str]:
 
 def _typed(name: str, value: Any) -> Any:
     """Return an argument as the configuration takes it."""
-    from wfbench.host import values
-    from wfbench.settings.config import SETTINGS
-
     if name not in SETTINGS:
         raise UsageError(f"there is no setting {name!r}; there are {', '.join(SETTINGS)}")
-    hint = SETTINGS[name].hint
-    if hint == tuple[str, ...]:
-        value = [value] if isinstance(value, str) else list(value)
-    try:
-        return values.from_data(hint, value)
-    except ValueError as error:
-        raise UsageError(f"{name}: {error}") from error
+    setting = SETTINGS[name]
+    return setting.typed(as_list(value) if setting.hint == tuple[str, ...] else value, name)

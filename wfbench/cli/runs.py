@@ -82,7 +82,7 @@ def rm(
     """Remove runs for good. Refused while a process has one of them open."""
     from wfbench.api.catalogue import find_runs, remove_runs
     from wfbench.report.console import print_json
-    from wfbench.store.removal import files_of
+    from wfbench.store.run import files_of
 
     as_json = wants_json(ctx, flag=json)
     if not yes:

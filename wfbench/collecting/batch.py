@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from wfbench.contract import BatchEnv, EnvRef, StepArrays
 
 from .checks import has_nan
-from .scalar import ScalarSlice
-from .slices import EnvSlice
+from .scalar import EnvSlice, ScalarSlice
 
 
 class BatchSlice(EnvSlice):
@@ -22,21 +21,6 @@ class BatchSlice(EnvSlice):
 
     What the batch raises cannot be attributed to one environment; NaN can.
     """
-
-    def __init__(
-        self,
-        ref: EnvRef,
-        indices: Sequence[int],
-        seeds: Sequence[int],
-        *,
-        worker: int = 0,
-        check: bool = True,
-    ) -> None:
-        super().__init__(indices, seeds, worker, check=check)
-        with self._attributed("the batch could not be built: "):
-            self._env: BatchEnv = ref.make_batch(len(self))
-            found = self._env.info
-        self.info = replace(found, obs_dtype=np.dtype(found.obs_dtype).str, batched=True)
 
     def reset(self, obs: NDArray[Any]) -> None:
         """Start every env's stream of episodes from its seed and write the first observations."""
@@ -50,7 +34,7 @@ class BatchSlice(EnvSlice):
         """Step every environment; row i of `out` is of the i-th of them."""
         try:
             self._env.step(actions, out)
-        except BaseException as error:
+        except self._faults as error:
             raise self._fault(error) from error
         if self._check:
             self._refuse_nan(out)
@@ -59,24 +43,22 @@ class BatchSlice(EnvSlice):
                 row = int(finite.argmin())
                 raise self._fault(ValueError(f"step wrote the reward {out.rewards[row]}"), row=row)
 
-    def has_true_state(self) -> bool:
-        """Return False: a batch has no nested state."""
-        return False
-
-    def true_states(self) -> list[Any]:
-        """Raise WorkerError: a batch has no nested state."""
-        raise self._fault(TypeError("a batched environment has no true state"))
-
     def close(self) -> None:
         """Close the batch."""
         with self._attributed():
             self._env.close()
 
+    def _build(self, ref: EnvRef) -> None:
+        with self._attributed("the batch could not be built: "):
+            self._env: BatchEnv = ref.make_batch(len(self))
+            found = self._env.info
+        self.info = replace(found, obs_dtype=np.dtype(found.obs_dtype).str, batched=True)
+
     @contextmanager
     def _attributed(self, prefix: str = "") -> Iterator[None]:
         try:
             yield
-        except BaseException as error:
+        except self._faults as error:
             raise self._fault(error, prefix) from error
 
 
@@ -90,7 +72,6 @@ def build_slice(
     check: bool = True,
     progress: Callable[[int], None] | None = None,
 ) -> EnvSlice:
-    """Build environments of a plan in batched or scalar form; see `ScalarSlice` for `progress`."""
-    if batched:
-        return BatchSlice(ref, indices, seeds, worker=worker, check=check)
-    return ScalarSlice(ref, indices, seeds, worker=worker, check=check, progress=progress)
+    """Build environments of a plan in batched or scalar form; see `EnvSlice` for `progress`."""
+    form = BatchSlice if batched else ScalarSlice
+    return form(ref, indices, seeds, worker=worker, check=check, progress=progress)

@@ -34,6 +34,11 @@ def info_of_spaces(space: Any, actions: Any, workflow: Any) -> EnvInfo:
     )
 
 
+def spaces_of(info: EnvInfo) -> tuple[Any, ...]:
+    """Return what all environments of a plan must have in common."""
+    return info.obs_shape, info.obs_dtype, info.num_actions
+
+
 def refuse_bad_obs(
     obs: Any, shape: tuple[int, ...] | None, dtype: np.dtype[Any] | None, where: str
 ) -> None:

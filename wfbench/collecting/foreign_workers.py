@@ -22,7 +22,14 @@ def death(
     while True:
         for index, process in enumerate(processes):
             if process.exitcode is not None:
-                return _died(plan, index, process.exitcode, library)
+                left = f"if it raised something, {library} left it on standard error"
+                return WorkerError(
+                    f"{exit_text(process.exitcode)}; {left}",
+                    worker=index,
+                    env=index,
+                    seed=plan.env_seeds[index],
+                    exitcode=process.exitcode,
+                )
         if monotonic() > until or not processes:
             return None
         processes[0].join(0.02)
@@ -41,13 +48,3 @@ def kill(
     for pipe in pipes:
         if pipe is not None and not pipe.closed:
             pipe.close()
-
-
-def _died(plan: Plan, index: int, code: int, library: str) -> WorkerError:
-    return WorkerError(
-        f"{exit_text(code)}; if it raised something, {library} left it on standard error",
-        worker=index,
-        env=index,
-        seed=plan.env_seeds[index],
-        exitcode=code,
-    )

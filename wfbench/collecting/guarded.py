@@ -38,7 +38,8 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, plan: Plan, index: int, *, in_process: bool) -> None:
         self._index = index
-        self._in_process = in_process
+        self._worker = 0 if in_process else index
+        self._faults = IN_PROCESS_FAULTS if in_process else (BaseException,)
         self._seed = plan.env_seeds[index]
         self._check = plan.check
         self._begun = False
@@ -92,19 +93,15 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             yield
         except KeyboardInterrupt:
             raise
-        except BaseException as error:
-            if self._in_process and not isinstance(error, IN_PROCESS_FAULTS):
-                raise
-            raise EnvFault(self._error(error)) from None
-
-    def _error(self, error: BaseException) -> WorkerError:
-        return WorkerError(
-            cause_of(error),
-            worker=0 if self._in_process else self._index,
-            env=self._index,
-            seed=self._seed,
-            traceback=trace_of(error),
-        )
+        except self._faults as error:
+            found = WorkerError(
+                cause_of(error),
+                worker=self._worker,
+                env=self._index,
+                seed=self._seed,
+                traceback=trace_of(error),
+            )
+            raise EnvFault(found) from None
 
 
 def close_each(envs: Iterable[gymnasium.Env[Any, Any]]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wfbench.contract import EnvInfo, Plan
 
 from .batch import build_slice
-from .slices import EnvSlice
+from .scalar import EnvSlice
 from .synchronous import CollectCall, SynchronousCollector
 
 

@@ -44,7 +44,11 @@ class LockstepCollector(SynchronousCollector):
         make = partial(self.guard, plan, in_process=self.in_process)
         with _named_faults():
             self._build(plan, [partial(make, index) for index in range(plan.n_envs)])
-            info = self._info_of(*self._describe(plan))
+            spaces = self._describe(plan)
+            try:
+                info = info_of_spaces(*spaces)
+            except TypeError as error:
+                raise CollectError(f"{self.name}: {error}") from error
             self._obs = self._reset(plan)
         refuse_late(perf_counter() - started, plan.deadlines.start, "opening")
         self._begin(plan)
@@ -69,12 +73,6 @@ class LockstepCollector(SynchronousCollector):
         self._obs = buffer.obs[-1].copy()
         self._sound = True
         return ()
-
-    def _info_of(self, space: Any, actions: Any, workflow: Any) -> EnvInfo:
-        try:
-            return info_of_spaces(space, actions, workflow)
-        except TypeError as error:
-            raise CollectError(f"{self.name}: {error}") from error
 
     @abstractmethod
     def _build(self, plan: Plan, makers: list[Callable[[], GuardedEnv]]) -> None:

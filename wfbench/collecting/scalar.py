@@ -1,18 +1,102 @@
-"""Ordinary gymnasium environments, stepped one by one into arrays."""
+"""Environments of a plan, stepped into arrays: what all forms share, and one by one."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.contract import EnvInfo, EnvRef, StepArrays
+from wfbench.contract import EnvInfo, EnvRef, StepArrays, WorkerError
 from wfbench.contract.record import INFO_FIELDS
 
-from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward
-from .slices import EnvSlice
+from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward, rows_with_nan, spaces_of
+from .faults import cause_of, trace_of
+
+
+class EnvSlice(ABC):
+    """Some environments of a plan.
+
+    Whatever goes wrong is raised as a `WorkerError`, if it is one of `faults`. `progress` is called
+    with the index of the environment that is about to run, where there is a single one, so that a
+    death can be attributed to it.
+    """
+
+    info: EnvInfo
+
+    def __init__(
+        self,
+        ref: EnvRef,
+        indices: Sequence[int],
+        seeds: Sequence[int],
+        *,
+        worker: int = 0,
+        check: bool = True,
+        faults: tuple[type[BaseException], ...] = (BaseException,),
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self._indices = list(indices)
+        self._seeds = [int(seed) for seed in seeds]
+        self._worker = worker
+        self._check = check
+        self._faults = faults
+        self._progress = progress
+        self._build(ref)
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def first_obs(self) -> NDArray[Any]:
+        """Reset every environment; return the first observations in a new array."""
+        obs = np.empty((len(self), *self.info.obs_shape), np.dtype(self.info.obs_dtype))
+        self.reset(obs)
+        return obs
+
+    @abstractmethod
+    def reset(self, obs: NDArray[Any]) -> None:
+        """Start every env's stream of episodes from its seed and write the first observations."""
+
+    @abstractmethod
+    def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
+        """Step every environment; row i of `out` is of the i-th of them."""
+
+    def has_true_state(self) -> bool:
+        """Return whether `true_states` can be asked; a batch has no nested state."""
+        return False
+
+    def true_states(self) -> list[Any]:
+        """Return the full nested state of every environment."""
+        raise self._fault(TypeError("a batched environment has no true state"))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close every environment."""
+
+    @abstractmethod
+    def _build(self, ref: EnvRef) -> None: ...
+
+    def _refuse_nan(self, out: StepArrays, first: int = 0) -> None:
+        bad = rows_with_nan(out)
+        if len(bad):
+            error = ValueError("step returned an observation with NaN in it")
+            raise self._fault(error, row=first + int(bad[0]))
+
+    def _fault(
+        self, error: BaseException, prefix: str = "", *, row: int | None = None
+    ) -> WorkerError:
+        """Return the error to raise; `row` is the environment to attribute it to, if one is."""
+        if row is None:
+            prefix = f"envs {self._indices[0]} to {self._indices[-1]}: {prefix}"
+        return WorkerError(
+            prefix + cause_of(error),
+            worker=self._worker,
+            env=None if row is None else self._indices[row],
+            seed=None if row is None else self._seeds[row],
+            traceback=trace_of(error),
+        )
 
 
 class ScalarEnv:
@@ -58,44 +142,19 @@ class ScalarEnv:
 
 
 class ScalarSlice(EnvSlice):
-    """Some environments of a plan, stepped one after the other.
+    """Some environments of a plan, stepped one after the other. A fault names its environment."""
 
-    Whatever one of them raises becomes a `WorkerError` that names it, if it is one of `faults`.
-    `progress` is called with the index of the environment that is about to run, so that a death can
-    be attributed to it.
-    """
-
-    def __init__(
-        self,
-        ref: EnvRef,
-        indices: Sequence[int],
-        seeds: Sequence[int],
-        *,
-        worker: int = 0,
-        check: bool = True,
-        faults: tuple[type[BaseException], ...] = (BaseException,),
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        super().__init__(indices, seeds, worker, check=check)
-        self._faults = faults
-        self._progress = progress
-        self._envs: list[ScalarEnv] = []
-        for row, index in enumerate(self._indices):
-            self._at(row)
-            try:
-                self._add(ref.make(index))
-            except faults as error:
-                self.close()
-                raise self._fault(error, "could not be built: ", row=row) from error
+    _envs: list[ScalarEnv]
 
     def reset(self, obs: NDArray[Any]) -> None:
         """Start every env's stream of episodes from its seed and write the first observations."""
-        for row, env in enumerate(self._envs):
-            self._at(row)
-            try:
+        row = 0
+        try:
+            for row, env in enumerate(self._envs):
+                self._at(row)
                 obs[row] = env.first(self._seeds[row])
-            except self._faults as error:
-                raise self._fault(error, row=row) from error
+        except self._faults as error:
+            raise self._fault(error, row=row) from error
 
     def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
         """Step every environment; row i of `out` is of the i-th of them."""
@@ -137,22 +196,28 @@ class ScalarSlice(EnvSlice):
         """Close every environment; one that cannot close does not stop the others."""
         envs, self._envs = self._envs, []
         for env in envs:
-            try:
+            with suppress(*self._faults):
                 env.env.close()
-            except self._faults:
-                continue
+
+    def _build(self, ref: EnvRef) -> None:
+        self._envs = []
+        for row, index in enumerate(self._indices):
+            self._at(row)
+            try:
+                self._add(ref.make(index))
+            except self._faults as error:
+                self.close()
+                raise self._fault(error, "could not be built: ", row=row) from error
 
     def _add(self, env: Any) -> None:
         info = info_of(env)
-        if self._envs and _shape(info) != _shape(self.info):
-            raise ValueError(f"spaces {_shape(info)} differ from {_shape(self.info)} of the others")
+        if self._envs and spaces_of(info) != spaces_of(self.info):
+            raise ValueError(
+                f"spaces {spaces_of(info)} differ from {spaces_of(self.info)} of the others"
+            )
         self.info = info
         self._envs.append(ScalarEnv(env, info, check=self._check))
 
     def _at(self, row: int) -> None:
         if self._progress is not None:
             self._progress(self._indices[row])
-
-
-def _shape(info: EnvInfo) -> tuple[Any, ...]:
-    return info.obs_shape, info.obs_dtype, info.num_actions

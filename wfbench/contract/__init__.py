@@ -7,6 +7,7 @@ descriptors (`CollectorSpec`, ...), point the entry-point group `wfbench` at it,
 listing plugins does not load it.
 """
 
+# ruff: noqa: F403, F405 (`__all__` below lists the names)
 from __future__ import annotations
 
 from importlib import import_module
@@ -14,75 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from .claims import (
-    VERDICTS,
-    CollectCase,
-    CollectSample,
-    Finding,
-    FindingTable,
-    GradientSample,
-    Interval,
-    Lab,
-    Rollouts,
-    TrainCase,
-    TrainSample,
-    Verdict,
-    WorkflowSample,
-)
-from .errors import (
-    CollectError,
-    DeadlineError,
-    ExecutorError,
-    ExitCode,
-    NotComparableError,
-    PluginError,
-    UsageError,
-    WfbenchError,
-    WorkerError,
-)
-from .executor import Call, Executor, News
-from .importing import Shipment, load_object, register_local, ship_local
-from .specs import (
-    API_FLOOR,
-    API_VERSION,
-    OWNER_VARIABLE,
-    Cadence,
-    ClaimSpec,
-    CollectorSpec,
-    CommandSpec,
-    EnvRef,
-    EnvSpec,
-    Event,
-    ExecutorSpec,
-    FactorySpec,
-    Health,
-    HealthCheckSpec,
-    Published,
-    Reference,
-    ReporterSpec,
-    SearcherSpec,
-    Spec,
-    TrainerSpec,
-)
+from .claims import *
+from .errors import *
+from .executor import *
+from .importing import *
+from .specs import *
 
 if TYPE_CHECKING:
-    from .env import BatchEnv, EnvInfo, WorkflowModel
-    from .plan import Deadlines, Plan, uniform_draws
-    from .policy import Acts, Policy, PolicySnapshot
-    from .record import StepArrays
-    from .roles import (
-        Arrays,
-        Collector,
-        Order,
-        Outcome,
-        Reporter,
-        Searcher,
-        SearcherSetup,
-        Trainer,
-        TrainerSetup,
-        UpdateStats,
-    )
-    from .rollout import Counters, Rollout
+    from .env import *
+    from .plan import *
+    from .policy import *
+    from .record import *
+    from .roles import *
+    from .rollout import *
 
 hookimpl = pluggy.HookimplMarker("wfbench")
 """Marks a function of a plugin as the implementation of the hook of the same name."""

@@ -13,25 +13,13 @@ from collections.abc import Iterable
 
 import pluggy
 
-from wfbench.contract import (
-    ClaimSpec,
-    CollectorSpec,
-    CommandSpec,
-    EnvSpec,
-    Event,
-    ExecutorSpec,
-    HealthCheckSpec,
-    ReporterSpec,
-    SearcherSpec,
-    Spec,
-    TrainerSpec,
-)
+from wfbench import contract
 
 hookspec = pluggy.HookspecMarker("wfbench")
 
 
 @hookspec
-def wfbench_envs() -> Iterable[EnvSpec]:
+def wfbench_envs() -> Iterable[contract.EnvSpec]:
     """Offer environments to collect from.
 
     For example::
@@ -40,18 +28,13 @@ def wfbench_envs() -> Iterable[EnvSpec]:
 
         @hookimpl
         def wfbench_envs():
-            return [
-                EnvSpec(
-                    name="pole",
-                    summary="Balance a pole; for throughput only",
-                    factory="gymnasium.envs.classic_control:CartPoleEnv",
-                )
-            ]
+            factory = "gymnasium.envs.classic_control:CartPoleEnv"
+            return [EnvSpec(name="pole", summary="For throughput only", factory=factory)]
     """
 
 
 @hookspec
-def wfbench_collectors() -> Iterable[CollectorSpec]:
+def wfbench_collectors() -> Iterable[contract.CollectorSpec]:
     """Offer collectors, which gather transitions.
 
     For example::
@@ -60,19 +43,18 @@ def wfbench_collectors() -> Iterable[CollectorSpec]:
 
         @hookimpl
         def wfbench_collectors():
-            return [
-                CollectorSpec(
-                    name="reference",
-                    summary="The sequential collector under another name",
-                    factory="wfbench_collectors.sequential:SequentialCollector",
-                    capabilities=frozenset({"deterministic"}),
-                )
-            ]
+            spec = CollectorSpec(
+                name="reference",
+                summary="The sequential collector under another name",
+                factory="wfbench_collectors.sequential:SequentialCollector",
+                capabilities=frozenset({"deterministic"}),
+            )
+            return [spec]
     """
 
 
 @hookspec
-def wfbench_trainers() -> Iterable[TrainerSpec]:
+def wfbench_trainers() -> Iterable[contract.TrainerSpec]:
     """Offer trainers, which learn from rollouts.
 
     For example::
@@ -108,7 +90,7 @@ def wfbench_trainers() -> Iterable[TrainerSpec]:
 
 
 @hookspec
-def wfbench_searchers() -> Iterable[SearcherSpec]:
+def wfbench_searchers() -> Iterable[contract.SearcherSpec]:
     """Offer searchers, which choose the next order to train.
 
     For example::
@@ -138,7 +120,7 @@ def wfbench_searchers() -> Iterable[SearcherSpec]:
 
 
 @hookspec
-def wfbench_executors() -> Iterable[ExecutorSpec]:
+def wfbench_executors() -> Iterable[contract.ExecutorSpec]:
     """Offer executors, which decide where orders are trained.
 
     For example::
@@ -176,7 +158,7 @@ def wfbench_executors() -> Iterable[ExecutorSpec]:
 
 
 @hookspec
-def wfbench_reporters() -> Iterable[ReporterSpec]:
+def wfbench_reporters() -> Iterable[contract.ReporterSpec]:
     """Offer formats to write a report in.
 
     For example::
@@ -189,16 +171,13 @@ def wfbench_reporters() -> Iterable[ReporterSpec]:
 
         @hookimpl
         def wfbench_reporters():
-            return [
-                ReporterSpec(
-                    name="lines", summary="Key: value", factory=f"{__name__}:Lines", suffix=".txt"
-                )
-            ]
+            factory = f"{__name__}:Lines"
+            return [ReporterSpec(name="lines", summary="Text", factory=factory, suffix=".txt")]
     """
 
 
 @hookspec
-def wfbench_claims() -> Iterable[ClaimSpec]:
+def wfbench_claims() -> Iterable[contract.ClaimSpec]:
     """Offer documented claims, which `wfbench reproduce` tests.
 
     For example::
@@ -232,7 +211,7 @@ def wfbench_claims() -> Iterable[ClaimSpec]:
 
 
 @hookspec
-def wfbench_health_checks() -> Iterable[HealthCheckSpec]:
+def wfbench_health_checks() -> Iterable[contract.HealthCheckSpec]:
     """Offer checks for `wfbench doctor` to run.
 
     For example::
@@ -251,7 +230,7 @@ def wfbench_health_checks() -> Iterable[HealthCheckSpec]:
 
 
 @hookspec
-def wfbench_commands() -> Iterable[CommandSpec]:
+def wfbench_commands() -> Iterable[contract.CommandSpec]:
     """Add verbs to the command line.
 
     For example::
@@ -268,7 +247,7 @@ def wfbench_commands() -> Iterable[CommandSpec]:
 
 
 @hookspec
-def wfbench_run_started(event: Event) -> None:
+def wfbench_run_started(event: contract.Event) -> None:
     """Observe the start of a run; `event.values` holds its configuration.
 
     For example::
@@ -283,7 +262,7 @@ def wfbench_run_started(event: Event) -> None:
 
 
 @hookspec
-def wfbench_update_finished(event: Event) -> None:
+def wfbench_update_finished(event: contract.Event) -> None:
     """Observe that the trainer learned from one more rollout.
 
     For example::
@@ -298,7 +277,7 @@ def wfbench_update_finished(event: Event) -> None:
 
 
 @hookspec
-def wfbench_workflow_finished(event: Event) -> None:
+def wfbench_workflow_finished(event: contract.Event) -> None:
     """Observe that the training of one order ended, well or not.
 
     For example::
@@ -313,7 +292,7 @@ def wfbench_workflow_finished(event: Event) -> None:
 
 
 @hookspec
-def wfbench_run_finished(event: Event) -> None:
+def wfbench_run_finished(event: contract.Event) -> None:
     """Observe the end of a run, also when it failed or was interrupted.
 
     For example::
@@ -327,16 +306,16 @@ def wfbench_run_finished(event: Event) -> None:
     """
 
 
-REGISTRATION: dict[str, type[Spec]] = {
-    "wfbench_envs": EnvSpec,
-    "wfbench_collectors": CollectorSpec,
-    "wfbench_trainers": TrainerSpec,
-    "wfbench_searchers": SearcherSpec,
-    "wfbench_executors": ExecutorSpec,
-    "wfbench_reporters": ReporterSpec,
-    "wfbench_claims": ClaimSpec,
-    "wfbench_health_checks": HealthCheckSpec,
-    "wfbench_commands": CommandSpec,
+REGISTRATION: dict[str, type[contract.Spec]] = {
+    "wfbench_envs": contract.EnvSpec,
+    "wfbench_collectors": contract.CollectorSpec,
+    "wfbench_trainers": contract.TrainerSpec,
+    "wfbench_searchers": contract.SearcherSpec,
+    "wfbench_executors": contract.ExecutorSpec,
+    "wfbench_reporters": contract.ReporterSpec,
+    "wfbench_claims": contract.ClaimSpec,
+    "wfbench_health_checks": contract.HealthCheckSpec,
+    "wfbench_commands": contract.CommandSpec,
 }
 """The hooks that return descriptors, and of which type."""
 

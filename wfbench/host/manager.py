@@ -21,9 +21,8 @@ import pluggy
 
 from wfbench.contract import Event, PluginError, Spec, UsageError
 from wfbench.host import hookspecs
-from wfbench.host.descriptors import DescriptorError, check_specs
+from wfbench.host.descriptors import DescriptorError, check_specs, local_spec
 from wfbench.host.discovery import Candidate, Source, in_directories, installed
-from wfbench.host.local import local_spec
 
 log = logging.getLogger(__name__)
 
@@ -84,19 +83,6 @@ class PluginRow:
     cause: str = ""
     """Why it is broken or blocked."""
 
-    @classmethod
-    def of(
-        cls,
-        source: Source,
-        kind: str = "plugin",
-        name: str = "",
-        summary: str = "",
-        status: str = "ok",
-        cause: str = "",
-    ) -> PluginRow:
-        """Return the row of something that comes from this source."""
-        return cls(kind, name or source.plugin, summary, status, **asdict(source), cause=cause)
-
 
 class PluginHost:
     """What the loaded plugins offer. Build it with `load_plugins`."""
@@ -131,10 +117,8 @@ class PluginHost:
         offer = Offer(spec, Source(spec.name, "", "", f"class {found.__qualname__}"))
         other = self._offers.get((kind, spec.name))
         if other is not None and other.source != offer.source:
-            raise UsageError(
-                f"{kind} {spec.name!r} is already provided by {other.source}; "
-                f"rename the class {found.__name__}"
-            )
+            taken = f"{kind} {spec.name!r} is already provided by {other.source}"
+            raise UsageError(f"{taken}; rename the class {found.__name__}")
         self._offers[kind, spec.name] = offer
         return offer
 
@@ -142,12 +126,15 @@ class PluginHost:
         """List every plugin: usable ones by kind and name, then broken and blocked ones."""
         kinds = hookspecs.KINDS
         offers = sorted(self.offers(), key=lambda o: (kinds.index(o.spec.kind), o.spec.name))
-        rows = [PluginRow.of(o.source, o.spec.kind, o.spec.name, o.spec.summary) for o in offers]
-        watching = [source for source in self.loaded if source not in {o.source for o in offers}]
-        rows += [PluginRow.of(s, "observer", s.plugin, "Watches runs") for s in watching]
-        rows += [PluginRow.of(b.source, status="broken", cause=b.cause) for b in self.broken]
-        blocked = {"status": "blocked", "cause": "not to be loaded"}
-        return rows + [PluginRow.of(source, **blocked) for source in self.blocked]
+        silent = [source for source in self.loaded if source not in {o.source for o in offers}]
+        rows = [(o.source, o.spec.kind, o.spec.name, o.spec.summary, "ok", "") for o in offers]
+        rows += [(s, "observer", s.plugin, "Watches runs", "ok", "") for s in silent]
+        rows += [(b.source, "plugin", b.source.plugin, "", "broken", b.cause) for b in self.broken]
+        rows += [(s, "plugin", s.plugin, "", "blocked", "not to be loaded") for s in self.blocked]
+        return [
+            PluginRow(kind, name, summary, status, **asdict(source), cause=cause)
+            for source, kind, name, summary, status, cause in rows
+        ]
 
     def notify(self, hook: str, event: Event) -> None:
         """Call every observer; log what one raises, and go on with the next."""
@@ -204,10 +191,8 @@ class PluginHost:
             if key in self._reserved:
                 raise PluginError(f"{name!r} is a command of wfbench itself")
             if key in seen:
-                other = seen[key].source
-                raise PluginError(
-                    f"{kind} {name!r} is already provided by {other.plugin} ({other})"
-                )
+                provider = f"{seen[key].source.plugin} ({seen[key].source})"
+                raise PluginError(f"{kind} {name!r} is already provided by {provider}")
             seen[key] = offer
 
 

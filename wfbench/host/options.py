@@ -84,16 +84,13 @@ def _declared(options: type[Any]) -> tuple[Option, ...]:
 
 
 def _option(field: Field[Any], hint: Any) -> Option:
+    where, default = f"option {field.name!r}", field.default
     if not values.supported(hint):
-        raise ValueError(
-            f"option {field.name!r} has type {field.type}, not bool, int, float or str"
-        )
-    if field.default is not MISSING:
-        default = field.default
-    elif field.default_factory is not MISSING:
+        raise ValueError(f"{where} has type {field.type}, not bool, int, float or str")
+    if field.default_factory is not MISSING:
         default = field.default_factory()
-    else:
-        raise ValueError(f"option {field.name!r} has no default")
+    if default is MISSING:
+        raise ValueError(f"{where} has no default")
     return Option(field.name, hint, default, str(field.metadata.get("help", "")))
 
 

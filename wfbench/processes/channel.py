@@ -15,10 +15,7 @@ _CHUNK = 1 << 20
 
 
 class Channel:
-    """One end of a stream of messages.
-
-    A message is never waited for longer than asked, not even for its second half.
-    """
+    """One end of a stream of messages. No wait is longer than asked, even for half a message."""
 
     def __init__(self, stream: socket.socket) -> None:
         self._stream = stream

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from time import monotonic, sleep
 from typing import IO
 
@@ -76,24 +77,14 @@ def exit_text(code: int) -> str:
         return f"was killed by signal {-code}"
 
 
-def end_group(leader: int) -> None:
-    """Kill the process group that `leader`, not yet reaped, was started to lead."""
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-
-
 def end_session(leader: int) -> None:
     """Kill every process of the session that `leader`, not yet reaped, was started to lead."""
     import psutil
 
     for pid in psutil.pids():
-        try:
+        with suppress(ProcessLookupError, PermissionError):
             if os.getsid(pid) == leader:
                 os.kill(pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
 
 
 class Child:
@@ -136,7 +127,11 @@ class Child:
         until = monotonic() + grace
         while (code := exit_code(self.process)) is None and monotonic() < until:
             sleep(0.01)
-        (end_session if session else end_group)(self.process.pid)
+        if session:
+            end_session(self.process.pid)
+        else:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(_GRACE)
         return code
 

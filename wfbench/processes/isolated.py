@@ -22,11 +22,10 @@ class Isolated:
 
     def __init__(self, module: str, variables: Mapping[str, str] | None = None) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
-        self._child: Child | None = Child(module, variables or {}, stderr=self._errors)
+        self._child = Child(module, variables or {}, stderr=self._errors)
 
     def ask(self, question: Any, limit: float) -> Any:
         """Return the answer to a question; raise IsolationError without one in `limit` seconds."""
-        assert self._child is not None  # noqa: S101 (a closed one is not asked)
         channel = self._child.channel
         try:
             channel.send(question, limit)
@@ -34,17 +33,16 @@ class Isolated:
         except TimeoutError:
             raise IsolationError(f"hung: nothing happened for {limit:g} s") from None
         except (EOFError, OSError):
-            raise IsolationError(self._death(self._child)) from None
+            raise IsolationError(self._death()) from None
 
     def close(self) -> None:
         """End the process and everything it started; safe to call twice."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.end()
+        if not self._errors.closed:
+            self._child.end()
             self._errors.close()
 
-    def _death(self, child: Child) -> str:
-        code = exit_code(child.process, wait=True)
+    def _death(self) -> str:
+        code = exit_code(self._child.process, wait=True)
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return f"the process died with code {code}: {lines[-1] if lines else 'no message'}"

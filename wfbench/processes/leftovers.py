@@ -85,13 +85,8 @@ def alive(pid: int) -> bool:
 def _unlocked(path: Path) -> bool:
     """Return whether nobody holds the segment: its owner may live where we cannot see its pid."""
     try:
-        descriptor = os.open(path, os.O_RDWR)
+        with path.open("r+b") as segment:
+            fcntl.flock(segment, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
     return True

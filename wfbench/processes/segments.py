@@ -37,7 +37,7 @@ class Segment:
     def __init__(self, name: str, descriptor: int, size: int, *, owner: bool) -> None:
         self.name = name
         self.size = size
-        self._descriptor: int | None = descriptor
+        self._descriptor = descriptor
         self._owner = owner
         self._memory: mmap.mmap | None = mmap.mmap(descriptor, size)
 
@@ -53,7 +53,9 @@ class Segment:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             os.ftruncate(descriptor, size)
-            _reserve(descriptor, size)
+            if hasattr(os, "posix_fallocate"):
+                # A full file system is then an error here, not a SIGBUS in a worker.
+                os.posix_fallocate(descriptor, 0, size)
             return cls(name, descriptor, size, owner=True)
         except BaseException as error:
             (directory / name).unlink(missing_ok=True)
@@ -76,22 +78,14 @@ class Segment:
 
     def close(self) -> None:
         """Release it; the owner also removes it. Arrays that still look at it stay valid."""
-        if self._descriptor is None:
+        memory, self._memory = self._memory, None
+        if memory is None:
             return
         if self._owner:
             (segment_dir() / self.name).unlink(missing_ok=True)
-        memory, self._memory = self._memory, None
-        if memory is not None:
-            with suppress(BufferError):
-                memory.close()
+        with suppress(BufferError):
+            memory.close()
         os.close(self._descriptor)
-        self._descriptor = None
-
-
-def _reserve(descriptor: int, size: int) -> None:
-    """Claim the pages now: a full file system is then an error here, not a SIGBUS in a worker."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(descriptor, 0, size)
 
 
 def _no_room(directory: Path, needed: int, free: int) -> CollectError:

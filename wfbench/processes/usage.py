@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import os
+import re
 import resource
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
+_LIBC = ctypes.CDLL(None)
+_SWITCHES = re.compile(r"voluntary_ctxt_switches:\s*(\d+)")
+"""Matches twice in the status of a thread: voluntary ones, then the others."""
 _IDLE = {"idle", "iowait", "guest", "guest_nice"}
 """Fields of the system's CPU times that are not work, or are part of another field."""
 
@@ -20,7 +24,7 @@ _IDLE = {"idle", "iowait", "guest", "guest_nice"}
 class Snapshot:
     """The counters of a process tree and of the machine at one moment."""
 
-    processes: tuple[psutil.Process, ...]
+    processes: list[psutil.Process]
     cpu: float
     machine: float | None
     switches: tuple[int, int] | None
@@ -43,18 +47,17 @@ def snapshot(processes: list[psutil.Process]) -> Snapshot:
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     switches = context_switches(processes)
     machine = machine_seconds()
-    return Snapshot(tuple(processes), cpu_seconds(processes), machine, switches, load)
+    return Snapshot(processes, cpu_seconds(processes), machine, switches, load)
 
 
 def used_since(before: Snapshot) -> Used:
     """Return what the tree and the others used; the exact counter is read first."""
-    processes = list(before.processes)
-    cpu = cpu_seconds(processes) - before.cpu
+    cpu = cpu_seconds(before.processes) - before.cpu
     machine = machine_seconds()
     foreign = None
     if machine is not None and before.machine is not None:
         foreign = max(0.0, machine - before.machine - cpu)
-    switches = context_switches(processes)
+    switches = context_switches(before.processes)
     if switches is None or before.switches is None:
         return Used(cpu, foreign, None, None)
     voluntary, involuntary = (
@@ -71,11 +74,8 @@ def tree() -> list[psutil.Process]:
 
 def cpu_seconds(processes: list[psutil.Process]) -> float:
     """Return the CPU time of processes, ended threads included, as exact as it is counted."""
-    total = time.process_time()
-    for process in processes:
-        if process.pid != os.getpid():
-            total += _cpu_of(process)
-    return total
+    others = (_cpu_of(process) for process in processes if process.pid != os.getpid())
+    return time.process_time() + sum(others)
 
 
 def memory_bytes(processes: list[psutil.Process]) -> int:
@@ -103,65 +103,30 @@ def context_switches(processes: list[psutil.Process]) -> tuple[int, int] | None:
     """Return voluntary and involuntary context switches of all threads; None if unknown."""
     own = resource.getrusage(resource.RUSAGE_SELF)
     voluntary, involuntary = own.ru_nvcsw, own.ru_nivcsw
-    for process in processes:
-        if process.pid == os.getpid():
-            continue
-        found = _switches_of(process.pid)
-        if found is None:
-            return None
-        voluntary, involuntary = voluntary + found[0], involuntary + found[1]
+    others = [process.pid for process in processes if process.pid != os.getpid()]
+    try:
+        for pid in others:
+            # Thread by thread: the process table counts only the first thread's.
+            for thread in list(Path(f"/proc/{pid}/task").iterdir()):
+                found = _SWITCHES.findall((thread / "status").read_text(encoding="utf-8"))
+                voluntary += int(found[0])
+                involuntary += int(found[1])
+    except (OSError, IndexError):
+        return None
     return voluntary, involuntary
 
 
-def _switches_of(pid: int) -> tuple[int, int] | None:
-    """Return those of all living threads; the process table counts only the first thread's."""
-    counts = [0, 0]
-    try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-        for thread in threads:
-            lines = (thread / "status").read_text(encoding="utf-8").splitlines()
-            for line in lines:
-                if line.startswith("voluntary_ctxt"):
-                    counts[0] += int(line.split()[1])
-                elif line.startswith("nonvoluntary_ctxt"):
-                    counts[1] += int(line.split()[1])
-    except (OSError, ValueError):
-        return None
-    return counts[0], counts[1]
-
-
 def _cpu_of(process: psutil.Process) -> float:
-    clock = _clock(process.pid)
-    if clock is not None:
-        try:
-            return time.clock_gettime(clock)
-        except OSError:
-            return 0.0
-    try:
-        times = process.cpu_times()
-    except psutil.Error:
-        return 0.0
-    return float(times.user + times.system)
+    """Return the CPU time of another process.
 
-
-def _clock(pid: int) -> int | None:
-    """Return the CPU-time clock of another process.
-
-    It counts nanoseconds, where the process table counts hundredths of a second: with 200 workers
-    the difference is whole seconds.
+    Its clock counts nanoseconds, where the process table counts hundredths of a second: with 200
+    workers the difference is whole seconds.
     """
-    if _LIBC is None:
-        return None
-    number = ctypes.c_int()
-    return number.value if _LIBC.clock_getcpuclockid(pid, ctypes.byref(number)) == 0 else None
-
-
-def _load_libc() -> ctypes.CDLL | None:
-    try:
-        library = ctypes.CDLL(None)
-    except (OSError, TypeError):
-        return None
-    return library if hasattr(library, "clock_getcpuclockid") else None
-
-
-_LIBC = _load_libc()
+    clock = ctypes.c_int()
+    with suppress(OSError, psutil.Error):
+        known = hasattr(_LIBC, "clock_getcpuclockid")
+        if known and _LIBC.clock_getcpuclockid(process.pid, ctypes.byref(clock)) == 0:
+            return time.clock_gettime(clock.value)
+        times = process.cpu_times()
+        return float(times.user + times.system)
+    return 0.0

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_type_hints
 
 from wfbench.contract import UsageError
+from wfbench.host import values
 
 JOINT, PER_ORDER = "joint", "per-order"
 """Kinds of training: one policy for all orders, or one training per order."""
@@ -147,6 +148,13 @@ class Setting:
     def variable(self) -> str:
         """Its environment variable."""
         return f"WFBENCH_RUN_{self.key.upper()}"
+
+    def typed(self, value: Any, where: str) -> Any:
+        """Return a value as it has to be; a usage error about another one starts with `where`."""
+        try:
+            return values.from_data(self.hint, value)
+        except ValueError as error:
+            raise UsageError(f"{where}: {error}") from error
 
 
 _HINTS = get_type_hints(RunConfig)

@@ -141,10 +141,8 @@ def mismatch(collector: Choice, env: Choice) -> str | None:
     """Return why this collector cannot step this environment; None if it can."""
     batched = getattr(env.spec, "batched", None) is not None
     if "batched-only" in collector.spec.capabilities and not batched:
-        return (
-            f"collector {collector.spec.name!r} needs a batched environment, "
-            f"and {env.spec.name!r} has no batched form"
-        )
+        needs = f"collector {collector.spec.name!r} needs a batched environment"
+        return f"{needs}, and {env.spec.name!r} has no batched form"
     return None
 
 

@@ -73,10 +73,7 @@ def read_file(path: Path) -> ConfigSource:
         if setting is None:
             known = ", ".join([*_BY_KEY, "preset", "options"])
             raise UsageError(f"--config {path}: there is no setting {key!r}; there are {known}")
-        try:
-            typed[setting.field] = values.from_data(setting.hint, value)
-        except ValueError as error:
-            raise UsageError(f"--config {path}: {key}: {error}") from error
+        typed[setting.field] = setting.typed(value, f"--config {path}: {key}")
     return ConfigSource(str(path), typed, options, preset)
 
 
@@ -146,20 +143,15 @@ def select_run(host: PluginHost, resolved: ResolvedConfig) -> dict[str, tuple[Ch
 def _refuse_unread(name: str, source: str, chosen: Mapping[str, tuple[Choice, ...]]) -> None:
     """Refuse a setting that no plugin reads; a trainer may have its own `update_every`."""
     setting = SETTINGS[name]
-    specs = [choice.spec for choice in chosen.get(setting.role or "trainer", ())]
-    names = ", ".join(spec.name for spec in specs)
+    role = setting.role or "trainer"
+    specs = [choice.spec for choice in chosen.get(role, ())]
+    reader = f"{role} {', '.join(spec.name for spec in specs)}"
+    start = f"{setting.key} is set ({source}), but {reader}"
     if setting.role and not any(name == o.name for spec in specs for o in all_options(spec)):
-        raise UsageError(
-            f"{setting.key} is set ({source}), but {setting.role} {names} does not read it; "
-            "leave it out"
-        )
-    if name == "update_every" and all(
-        isinstance(spec, TrainerSpec) and spec.cadence.steps for spec in specs
-    ):
-        raise UsageError(
-            f"update_every is set ({source}), but trainer {names} has its own; "
-            "leave it out, or choose another trainer"
-        )
+        raise UsageError(f"{start} does not read it; leave it out")
+    paced = [spec for spec in specs if isinstance(spec, TrainerSpec) and spec.cadence.steps]
+    if name == "update_every" and paced == specs:
+        raise UsageError(f"{start} has its own; leave it out, or choose another trainer")
 
 
 def _refuse_other_training(name: str, source: str, config: RunConfig) -> None:

@@ -301,9 +301,8 @@ def encode_event(event: RunEvent, units: tuple[str, ...]) -> Values:
 
 def encode(entry: LogEntry, units: tuple[str, ...]) -> Values:
     """Return the JSON values of one line of `events.jsonl`."""
-    time, own = entry.time, {}
-    if time.training is not None:
-        own["training"] = time.training
+    time = entry.time
+    own = {} if time.training is None else {"training": time.training}
     work = round(sum(time.work.values()), 7)
     return {
         **encode_event(entry.event, units),
@@ -362,11 +361,9 @@ class EventDecoder:
         if not all(isinstance(values.get(name), (int, float)) for name in ("at", "work", *PHASES)):
             raise UsageError(f"{where}: its times are not all numbers")
         work = {name: float(values[name]) for name in PHASES}
-        total = float(values["work"])
-        if abs(sum(work.values()) - total) > _ROUNDING:
-            raise UsageError(
-                f"{where}: its phases sum to {sum(work.values()):.6f} s, not to {total:.6f} s"
-            )
+        total, found = float(values["work"]), sum(work.values())
+        if abs(found - total) > _ROUNDING:
+            raise UsageError(f"{where}: its phases sum to {found:.6f} s, not to {total:.6f} s")
         self._worked = total + (0.0 if isinstance(event, WorkflowStarted) else self._worked)
         self._elapsed = values.get("elapsed", self._elapsed + total)
         training = values.get("training")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,19 +19,6 @@ from .decoding import Record, decode
 
 TORN = ".*.tmp"
 """Pattern of temporary files; one that is left over was never finished."""
-
-_DAMAGED = (
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    EOFError,
-    MemoryError,
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What numpy and zipfile raise for damaged files."""
 
 
 class StorageError(WfbenchError):
@@ -163,9 +148,8 @@ def read_arrays(path: Path, schema: str) -> tuple[dict[str, NDArray[Any]], dict[
         meta = json.loads(bytes(arrays.pop("meta")))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except _DAMAGED as error:
-        raise UsageError(
-            f"{path} is damaged, or not a file of plain arrays from wfbench; restore a copy"
-        ) from error
+    except Exception as error:  # numpy and zipfile raise many kinds for damaged files
+        problem = "is damaged, or not a file of plain arrays from wfbench; restore a copy"
+        raise UsageError(f"{path} {problem}") from error
     check_schema(meta, path, [schema])
     return arrays, meta

@@ -23,9 +23,8 @@ class RunLock:
         except OSError as error:
             owner = os.read(self._descriptor, 32).decode(errors="replace").strip() or "another"
             self.release()
-            raise UsageError(
-                f"{directory} is in use by process {owner}; wait for it, or end it and resume"
-            ) from error
+            hint = "wait for it, or end it and resume"
+            raise UsageError(f"{directory} is in use by process {owner}; {hint}") from error
         with writing(path):
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)

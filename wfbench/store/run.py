@@ -1,15 +1,18 @@
-"""The files of one search: created, appended to, and reopened after a crash."""
+"""The files of one search: created, appended to, reopened after a crash, and removed."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
 from wfbench.contract import UsageError
 
-from .config import StoredConfig, read_config
+from . import policy_file
+from .config import StoredConfig, read_config, search_paths
 from .event_log import EventLog, json_line, plain, read_lines
 from .events import (
     EventDecoder,
@@ -23,15 +26,8 @@ from .events import (
 from .files import TORN, write_json, write_whole, writing
 from .lock import RunLock
 from .machine import fingerprint
-from .places import SEARCH_CONFIGS
-from .policy_file import (
-    Checkpoint,
-    StoredPolicy,
-    read_checkpoint,
-    read_policy,
-    write_checkpoint,
-    write_policy,
-)
+from .places import SEARCH_CONFIGS, run_kind
+from .policy_file import Checkpoint, StoredPolicy
 from .sweeps import Sweep, read_sweeps, write_sweeps
 from .table import UPDATE_COLUMNS, WORKFLOW_COLUMNS, CsvTable, EventRows, event_row, stat_columns
 
@@ -41,12 +37,12 @@ EVENTS_FILE = "events.jsonl"
 class RunStore:
     """The files of one search. Holds the run's lock until it is closed."""
 
-    def __init__(self, path: Path, lock: RunLock, config: StoredConfig) -> None:
+    def __init__(self, path: Path, config: StoredConfig) -> None:
         self.path = path
         self.config = config
         self.entries: list[LogEntry] = []
         """Everything that was recorded; what an unfinished workflow left is not resumed."""
-        self._lock = lock
+        self._lock = RunLock(path)
         self._log: EventLog | None = None
         self._rows = EventRows()
         self._updates = CsvTable(path / "updates.csv", "updates/2", UPDATE_COLUMNS)
@@ -69,34 +65,28 @@ class RunStore:
             try:
                 (path / "checkpoints").mkdir(parents=True)
             except FileExistsError as error:
-                raise UsageError(
-                    f"{path} already exists; choose another --name, or resume it with --resume"
-                ) from error
-        lock = RunLock(path)
-        try:
+                hint = "choose another --name, or resume it with --resume"
+                raise UsageError(f"{path} already exists; {hint}") from error
+        with ExitStack() as on_failure:
+            store = cls(path, config)
+            on_failure.callback(store.close)
             write_json(path / "machine.json", "machine/1", fingerprint())
             write_json(path / "config.json", SEARCH_CONFIGS[0], asdict(config))
-            store = cls(path, lock, config)
             store._rewrite()
-        except BaseException:
-            lock.release()
-            raise
+            on_failure.pop_all()
         return store
 
     @classmethod
     def resume(cls, path: Path) -> Self:
         """Open an existing run directory and discard what an unfinished workflow left."""
-        config = read_config(path)
-        lock = RunLock(path)
-        try:
-            store = cls(path, lock, config)
+        with ExitStack() as on_failure:
+            store = cls(path, read_config(path))
+            on_failure.callback(store.close)
             store.entries = read_log(path)
             if not store.finished:
                 store._discard_unfinished()
                 store._rewrite()
-        except BaseException:
-            lock.release()
-            raise
+            on_failure.pop_all()
         return store
 
     def record(self, entry: LogEntry) -> Values:
@@ -120,11 +110,11 @@ class RunStore:
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep what later workflows and a resumed run need."""
-        write_checkpoint(checkpoint_path(self.path, checkpoint.workflow), checkpoint)
+        policy_file.write_checkpoint(checkpoint_path(self.path, checkpoint.workflow), checkpoint)
 
     def load_checkpoint(self, workflow: int) -> Checkpoint:
         """Return what `save_checkpoint` kept."""
-        return read_checkpoint(checkpoint_path(self.path, workflow))
+        return policy_file.read_checkpoint(checkpoint_path(self.path, workflow))
 
     def save_sweeps(self, workflow: int, sweeps: Mapping[str, Sweep]) -> None:
         """Keep how the policy of a workflow did under each order."""
@@ -136,16 +126,16 @@ class RunStore:
 
     def save_policy(self, order: str, policy: StoredPolicy) -> None:
         """Keep the policy that was specialised for an order."""
-        write_policy(self._within(special_path(self.path, order)), policy)
+        policy_file.write_policy(self._within(special_path(self.path, order)), policy)
 
     def save_best(self, policy: StoredPolicy) -> None:
         """Make this the policy of the run."""
-        write_policy(self.path / "policy.npz", policy)
+        policy_file.write_policy(self.path / "policy.npz", policy)
 
     def best_workflow(self) -> int | None:
         """Return the workflow whose policy `policy.npz` holds."""
         path = self.path / "policy.npz"
-        return read_policy(path).label.workflow if path.exists() else None
+        return policy_file.read_policy(path).label.workflow if path.exists() else None
 
     def close(self) -> None:
         """Release files and lock; safe to call twice."""
@@ -206,3 +196,26 @@ def special_path(path: Path, order: str) -> Path:
 def sweep_path(path: Path, workflow: int) -> Path:
     """Return where the evaluations of a workflow's policy are kept."""
     return path / "sweeps" / f"{workflow:03d}.npz"
+
+
+def remove_run(path: Path) -> None:
+    """Remove a run's directory with everything in it; refused while a process has it open.
+
+    It is renamed first, so that nobody finds half a run.
+    """
+    if path.is_symlink():
+        raise UsageError(f"{path} is a link; remove the run it points to, or the link by hand")
+    with ExitStack() as stack:
+        run_kind(path)  # refuses what is not a run
+        for part in filter(Path.is_dir, search_paths(path)):
+            stack.callback(RunLock(part).release)
+        gone = path.with_name(f".{path.name}.removed")
+        with writing(path):
+            path.rename(gone)
+            shutil.rmtree(gone)
+
+
+def files_of(path: Path) -> dict[str, int]:
+    """Return the files of a run with their sizes in bytes."""
+    found = (file for file in sorted(path.rglob("*")) if file.is_file())
+    return {str(file.relative_to(path)): file.stat().st_size for file in found}

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -45,6 +46,10 @@ class _Subject:
     def env(self) -> closing[gymnasium.Env[Any, Any]]:
         return closing(self.ref.make())
 
+    def trace(self, seed: int) -> list[_Step]:
+        with self.env() as env:
+            return _trace_scalar(env, seed)
+
     @_PROMISES.add("observations are a Box and actions are Discrete")
     def spaces(self) -> None:
         with self.env() as env:
@@ -63,7 +68,7 @@ class _Subject:
     @_PROMISES.add("observations lie in their space and rewards are finite")
     def values(self) -> None:
         with self.env() as env:
-            for step, seen in enumerate(_trace_scalar(env, _SEEDS[0]).steps):
+            for step, seen in enumerate(_trace_scalar(env, _SEEDS[0])):
                 inside = env.observation_space.contains(seen.obs)
                 expect(inside, f"step {step}: observation {seen.obs} is outside its space")
                 reward = seen.reward
@@ -80,13 +85,11 @@ class _Subject:
     def isolation(self) -> None:
         kept = random.getstate(), np.random.get_state()  # noqa: NPY002 - the state that is watched
         try:
-            with self.env() as env:
-                first = _trace_scalar(env, _SEEDS[0])
+            first = self.trace(_SEEDS[0])
             random.seed(1)
             np.random.seed(1)  # noqa: NPY002 - as above
             watched = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index] # noqa: NPY002
-            with self.env() as env:
-                second = _trace_scalar(env, _SEEDS[0])
+            second = self.trace(_SEEDS[0])
             now = random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index] # noqa: NPY002
             expect(watched == now, "the global random state was changed")
             _expect_same(first, second, "with another global random state")
@@ -103,16 +106,16 @@ class _Subject:
                 raise DoesNotApply("it does not declare workflow")
             expect(isinstance(model, WorkflowModel), f"the attribute workflow is {model!r}")
             _check_model(model, int(env.action_space.n))  # type: ignore[attr-defined]
-            for step, seen in enumerate(_trace_scalar(env, _SEEDS[0]).steps):
-                info = seen.info
+            for step, (*_, info) in enumerate(_trace_scalar(env, _SEEDS[0])[1:], start=1):
                 for key in INFO_TYPES:
                     expect(key in info, f"step {step}: info has no {key!r}")
                 mask = int(info["compromised_hosts"])
                 hosts = len(model.hosts)  # type: ignore[union-attr]
                 expect(0 <= mask < 1 << hosts, f"step {step}: mask {mask:b} has no such hosts")
                 ended = info["ended_session"]
-                boolean = isinstance(ended, (bool, np.bool_))
-                expect(boolean, f"step {step}: ended_session is {ended!r}")
+                expect(
+                    isinstance(ended, bool | np.bool_), f"step {step}: ended_session is {ended!r}"
+                )
 
     @_PROMISES.add("true_state() describes the state on request", needs=("true-state",))
     def true_state(self) -> None:
@@ -125,10 +128,7 @@ class _Subject:
     def batched(self) -> None:
         if self.spec.batched is None:
             raise DoesNotApply("it has no batched form")
-        scalars = []
-        for seed in _SEEDS:
-            with self.env() as env:
-                scalars.append(_trace_scalar(env, seed))
+        scalars = [self.trace(seed) for seed in _SEEDS]
         for rows in ((0, 1, 2, 3), (3, 0), (2,)):
             traces = _trace_batch(self.ref, [_SEEDS[row] for row in rows])
             for position, (row, trace) in enumerate(zip(rows, traces, strict=True)):
@@ -156,60 +156,54 @@ def _check_model(model: Any, num_actions: int) -> None:
 
 
 class _Step(NamedTuple):
-    """What an env returned, and the observation to act on next."""
+    """What an env returned, and the observation to act on next; the first step is the reset."""
 
     obs: NDArray[Any]
-    reward: Any
-    ends: tuple[bool, bool]
+    reward: Any = 0.0
+    ends: tuple[bool, bool] = (False, False)
     """Terminated, truncated."""
-    final_obs: Any
+    final_obs: Any = None
     """None where no episode ended."""
-    info: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class _Trace:
-    first_obs: NDArray[Any]
-    steps: list[_Step]
+    info: Mapping[str, Any] = MappingProxyType({})
 
 
 def _actions(num_actions: int) -> list[int]:
     return [int(a) for a in np.random.default_rng(5).integers(num_actions, size=_STEPS)]
 
 
-def _trace_scalar(env: gymnasium.Env[Any, Any], seed: int) -> _Trace:
+def _trace_scalar(env: gymnasium.Env[Any, Any], seed: int) -> list[_Step]:
     """Record an env from this seed on, over as many episodes as it takes."""
-    trace = _Trace(np.array(env.reset(seed=seed)[0]), [])
+    trace = [_Step(np.array(env.reset(seed=seed)[0]))]
     for action in _actions(int(env.action_space.n)):  # type: ignore[attr-defined]
         obs, reward, terminated, truncated, info = env.step(np.int64(action))
         obs, final = np.array(obs), None
         if terminated or truncated:
             obs, final = np.array(env.reset()[0]), obs
         ends = bool(terminated), bool(truncated)
-        trace.steps.append(_Step(obs, reward, ends, final, dict(info)))
+        trace.append(_Step(obs, reward, ends, final, dict(info)))
     return trace
 
 
-def _trace_batch(ref: EnvRef, seeds: list[int]) -> list[_Trace]:
+def _trace_batch(ref: EnvRef, seeds: list[int]) -> list[list[_Step]]:
     """Record each row of the batched form, started from these seeds."""
     count = len(seeds)
     with closing(ref.make_batch(count)) as batch:
         out = StepArrays.allocate(count, batch.info)
         batch.reset(np.array(seeds, np.uint64), out.obs)
-        traces = [_Trace(obs.copy(), []) for obs in out.obs]
+        traces = [[_Step(obs.copy())] for obs in out.obs]
         for action in _actions(batch.info.num_actions):
             batch.step(np.full(count, action, np.int64), out)
             for row, trace in enumerate(traces):
                 ends = bool(out.terminated[row]), bool(out.truncated[row])
                 final = out.final_obs[row].copy() if any(ends) else None
                 info = {key: getattr(out, name)[row] for name, key in INFO_FIELDS.items()}
-                trace.steps.append(_Step(out.obs[row].copy(), out.rewards[row], ends, final, info))
+                trace.append(_Step(out.obs[row].copy(), out.rewards[row], ends, final, info))
     return traces
 
 
-def _expect_same(one: _Trace, other: _Trace, where: str, *, infos: bool = True) -> None:
+def _expect_same(one: list[_Step], other: list[_Step], where: str, *, infos: bool = True) -> None:
     """Expect two traces to agree bit for bit; rewards as the float32 a rollout holds."""
-    for step, (wanted, got) in enumerate(zip(one.steps, other.steps, strict=True)):
+    for step, (wanted, got) in enumerate(zip(one, other, strict=True)):
         at = f"step {step}, {where}:"
         same = np.array_equal(wanted.obs, got.obs)
         expect(same, f"{at} observation {got.obs} instead of {wanted.obs}")
@@ -224,4 +218,3 @@ def _expect_same(one: _Trace, other: _Trace, where: str, *, infos: bool = True) 
             if infos or key in wanted.info:
                 told = wanted.info.get(key), got.info.get(key)
                 expect(told[0] == told[1], f"{at} {key} {told[1]} instead of {told[0]}")
-    expect(np.array_equal(one.first_obs, other.first_obs), f"{where}: another first observation")

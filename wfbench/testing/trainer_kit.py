@@ -7,12 +7,14 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.buffer import RolloutBuffer
 from wfbench.contract import (
     Acts,
     Arrays,
@@ -44,7 +46,6 @@ loaded = [name for name in ("torch", "tensorflow", "jax") if name in sys.modules
 pickle.dump((acts.actions, loaded), sys.stdout.buffer)
 """
 _PATIENCE = 120.0
-
 
 _PROMISES: Promises[_Subject] = Promises()
 
@@ -83,9 +84,9 @@ class _Subject:
     @_PROMISES.add("a row's action does not depend on the batch it is in")
     def row_by_row(self) -> None:
         policy = self.build(updates=1).policy()
-        obs, draws = _observations(0), _draws()
-        whole = policy.act(obs, draws).actions
-        alone = [int(policy.act(obs[i : i + 1], draws[i : i + 1]).actions[0]) for i in range(_ENVS)]
+        obs, draws, whole = _observations(), _draws(), _acts(policy).actions
+        rows = [slice(row, row + 1) for row in range(_ENVS)]
+        alone = [int(policy.act(obs[row], draws[row]).actions[0]) for row in rows]
         expect(whole.tolist() == alone, f"actions {alone} one by one, {whole} together")
 
     @_PROMISES.add("the version rises with every update")
@@ -112,11 +113,10 @@ class _Subject:
     def inputs(self) -> None:
         trainer = self.build()
         rollout = _rollout(trainer.policy(), 0)
-        rewards = rollout.rewards.copy()
-        kept = {name: array.copy() for name, array in _arrays(rollout).items()}
+        rewards, kept = rollout.rewards.copy(), deepcopy(vars(rollout))
         trainer.update(rollout, rewards)
-        for name, array in _arrays(rollout).items():
-            expect(np.array_equal(array, kept[name]), f"rollout.{name} was changed")
+        for name, value in vars(rollout).items():
+            expect(np.array_equal(value, kept[name]), f"rollout.{name} was changed")
         expect(np.array_equal(rewards, rollout.rewards), "the rewards were changed")
 
     @_PROMISES.add("a snapshot stays what it was and gives the same actions")
@@ -134,8 +134,7 @@ class _Subject:
     @_PROMISES.add("a worker restores the snapshot without a learning library")
     def in_a_worker(self) -> None:
         policy = self.build(updates=1).policy()
-        obs, draws = _observations(0), _draws()
-        work = pickle.dumps((policy.snapshot(), obs, draws))
+        work = pickle.dumps((policy.snapshot(), _observations(), _draws()))
         path = f"import sys; sys.path[:] = {sys.path!r}\n"
         done = subprocess.run(  # noqa: S603 - our own interpreter and code
             [sys.executable, "-c", path + _WORKER],
@@ -148,7 +147,7 @@ class _Subject:
         expect(done.returncode == 0, f"a worker could not: {' '.join(last)}")
         actions, loaded = pickle.loads(done.stdout)  # noqa: S301 - written by our own code
         expect(not loaded, f"restoring it imports {', '.join(loaded)}")
-        expect(np.array_equal(actions, policy.act(obs, draws).actions), "it acts differently there")
+        expect(np.array_equal(actions, _acts(policy).actions), "it acts differently there")
 
     @_PROMISES.add("the same seed and data give the same policy")
     def determinism(self) -> None:
@@ -174,9 +173,8 @@ class _Subject:
         expect(np.all(np.isfinite(_acts(heir.policy()).values)), "the heir's values are not finite")
 
 
-def _observations(number: int) -> NDArray[np.float32]:
-    rng = np.random.default_rng([7, number])
-    return rng.integers(0, 2, (_ENVS, _FEATURES)).astype(np.float32)
+def _observations() -> NDArray[np.float32]:
+    return np.random.default_rng(7).integers(0, 2, (_ENVS, _FEATURES)).astype(np.float32)
 
 
 def _draws(step: int = 0) -> NDArray[np.float64]:
@@ -184,7 +182,7 @@ def _draws(step: int = 0) -> NDArray[np.float64]:
 
 
 def _acts(policy: Policy) -> Acts:
-    return policy.act(_observations(0), _draws())
+    return policy.act(_observations(), _draws())
 
 
 def _learn(trainer: Trainer, numbers: Any) -> None:
@@ -196,33 +194,18 @@ def _learn(trainer: Trainer, numbers: Any) -> None:
 def _rollout(policy: Policy, number: int) -> Rollout:
     """Make a rollout of observations and rewards that follow from `number`."""
     rng = np.random.default_rng([8, number])
-    obs = np.stack([_observations(100 * number + step) for step in range(_STEPS)])
-    acts = [policy.act(obs[step], _draws(step)) for step in range(_STEPS)]
-    shape = (_STEPS, _ENVS)
-    truncated = np.zeros(shape, np.bool_)
-    truncated[_STEPS // 2] = True
-    return Rollout(
-        obs=obs,
-        actions=np.stack([a.actions for a in acts]),
-        rewards=rng.normal(size=shape).astype(np.float32),
-        terminated=np.zeros(shape, np.bool_),
-        truncated=truncated,
-        final_obs=_observations(100 * number + _STEPS),
-        next_obs=_observations(100 * number + _STEPS + 1),
-        compromised=rng.integers(0, 8, shape).astype(np.uint32),
-        ended_session=rng.integers(0, 2, shape).astype(np.bool_),
-        log_probs=np.stack([a.log_probs for a in acts]),
-        values=np.stack([a.values for a in acts]),
-        env_id=np.arange(_ENVS),
+    buffer = RolloutBuffer(_STEPS, _ENVS, _INFO)
+    for name, values in (("obs", 2), ("final_obs", 2), ("compromised", 8), ("ended_session", 2)):
+        buffer.arrays[name][...] = rng.integers(0, values, buffer.arrays[name].shape)
+    buffer.rewards[...] = rng.normal(size=buffer.rewards.shape)
+    buffer.truncated[_STEPS // 2] = True
+    for step in range(_STEPS):
+        buffer.put_acts(step, slice(None), policy.act(buffer.obs[step], _draws(step)))
+    return buffer.rollout(
         first_step=np.full(_ENVS, number * _STEPS),
-        policy_version=np.full(_ENVS, policy.version),
+        policy_version=policy.version,
         counters=Counters(wall=1.0, env=1.0, transport=0.0, inference=0.0, idle=0.0),
     )
-
-
-def _arrays(rollout: Rollout) -> dict[str, NDArray[Any]]:
-    found = {field.name: getattr(rollout, field.name) for field in fields(rollout)}
-    return {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
 
 
 def _through_a_file(state: Arrays) -> Arrays:

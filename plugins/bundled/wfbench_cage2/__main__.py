@@ -28,23 +28,23 @@ def replay(
     """Replay recorded episodes; exit 0 only if every field of every step agrees."""
     from .replay import TraceError, replay_file, trace_files
 
-    console = Console(soft_wrap=True, highlight=False)
-    table = Table("trace", "episodes", "steps", "mismatches", show_footer=True)
     try:
         results = [replay_file(path) for path in trace_files(folder)]
     except TraceError as error:
         raise _fail(str(error)) from None
-    counts = [(result.episodes, result.steps, result.mismatches) for result in results]
-    for result, numbers in zip(results, counts, strict=True):
-        table.add_row(result.file, *(f"{number:,}" for number in numbers))
-    episodes, steps, mismatches = (sum(column) for column in zip(*counts, strict=True))
-    table.columns[0].footer = "total"
-    for column, total in zip(table.columns[1:], (episodes, steps, mismatches), strict=True):
-        column.footer, column.justify = f"{total:,}", "right"
+    files, *counts, firsts = zip(*results, strict=True)
+    episodes, steps, mismatches = (sum(column) for column in counts)
+    table = Table(show_footer=True)
+    table.add_column("trace", footer="total")
+    table.add_column("episodes", footer=f"{episodes:,}", justify="right")
+    table.add_column("steps", footer=f"{steps:,}", justify="right")
+    table.add_column("mismatches", footer=f"{mismatches:,}", justify="right")
+    for file, *numbers in zip(files, *counts, strict=True):
+        table.add_row(file, *(f"{number:,}" for number in numbers))
+    console = Console(soft_wrap=True, highlight=False)
     console.print(table)
-    first = next((result.first for result in results if result.first is not None), None)
-    if first is not None:
-        console.print(f"first mismatch: {first}", markup=False)
+    if mismatches:
+        console.print(f"first mismatch: {next(filter(None, firsts))}", markup=False)
     console.print(
         f"{mismatches:,} mismatches in {steps:,} steps of {episodes:,} episodes "
         f"({len(results)} files)"

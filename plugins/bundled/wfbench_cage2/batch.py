@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.typing import NDArray
 
 from wfbench.contract import EnvInfo, StepArrays
 
-from .kernel import BAD_SHAPE, CLOCK_SIZE, EPISODE, STEPPED, load_kernel
+from .kernel import BAD_SHAPE, CLOCK_SIZE, EPISODE, FIRST, NEXT, STEPPED, load_kernel
 from .layout import STATE_SIZE
-from .options import check_episode_steps, red_shares
+from .options import check_options
 from .workflow import form
+
+Seeds = int | Sequence[Any] | NDArray[Any]
 
 
 class Cage2Batch:
@@ -37,25 +40,20 @@ class Cage2Batch:
         if num_envs < 1:
             raise ValueError(f"num_envs is {num_envs}; it must be at least 1")
         self.num_envs = int(num_envs)
+        shares = check_options(red, red_weights, episode_steps, actions)
         self.info: EnvInfo
         self.info, self._table = form(memory, actions)
         self._shape = (self.num_envs, *self.info.obs_shape)
-        self.episode_steps = check_episode_steps(episode_steps)
+        self.episode_steps = episode_steps
         self.state = np.zeros((self.num_envs, STATE_SIZE), dtype=np.int16)
         self.clock = np.zeros((self.num_envs, CLOCK_SIZE), dtype=np.int64)
         self.seeds = np.zeros(self.num_envs, dtype=np.uint64)
         self.returns = np.zeros(self.num_envs, dtype=np.float64)
-        self._shares = np.array(red_shares(red, red_weights), dtype=np.float64)
         self.started = False
-        self._kernel = load_kernel()
-
-    def arrays(self) -> StepArrays:
-        """Return new arrays for `step` to write into."""
-        dtypes = {name: dtype for name, dtype in _DTYPES.items() if name != "actions"}
-        return StepArrays(
-            terminated=np.empty(self.num_envs, dtype=np.bool_),
-            **{name: np.zeros(self._shape_of(name), dtype) for name, dtype in dtypes.items()},
-        )
+        rows = (self.state, self.clock, self.seeds, np.array(shares, dtype=np.float64))
+        kernel = load_kernel()
+        self._reset = partial(kernel.reset, *rows)
+        self._step = partial(kernel.step, *rows, self._table, self.episode_steps, self.returns)
 
     def reset(self, seeds: NDArray[np.uint64], obs: NDArray[np.uint8]) -> None:
         """Start every row's episodes afresh from its seed."""
@@ -65,13 +63,20 @@ class Cage2Batch:
                 f"seeds are {given.dtype} {given.shape}; expected uint64 ({self.num_envs},)"
             )
         self.seeds[:] = given
-        self._kernel.reset(self.state, self.clock, self.seeds, self._shares, self._rows(obs))
+        self._reset(self._rows(obs), FIRST)
         self.started = True
 
     def reset_next(self, obs: NDArray[np.uint8]) -> None:
         """Start every row's next episode, whatever step the present one is at."""
         self.require_start("step")
-        self._kernel.reset_next(self.state, self.clock, self.seeds, self._shares, self._rows(obs))
+        self._reset(self._rows(obs), NEXT)
+
+    def start(self, seed: Seeds | None, first: Seeds | None, obs: NDArray[np.uint8]) -> None:
+        """Start afresh from `seed`; without one go on, or begin with `first` or fresh seeds."""
+        if seed is None and self.started:
+            self._reset(self._rows(obs), NEXT)
+        else:
+            self.reset(env_seeds(first if seed is None else seed, self.num_envs), obs)
 
     def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
         """Step every row; an ended row starts its next episode at once.
@@ -79,10 +84,9 @@ class Cage2Batch:
         Where an episode ended, `returns` has its return.
         """
         self.require_start("step")
-        if getattr(out.obs, "shape", None) != self._shape:
-            raise ValueError(self._describe(actions, out))
+        fits = getattr(out.obs, "shape", None) == self._shape
         try:
-            answer = self.advance(actions, out, autoreset=True)
+            answer = self.advance(actions, out, autoreset=True) if fits else BAD_SHAPE
         except TypeError as error:
             raise TypeError(self._describe(actions, out)) from error
         if answer == BAD_SHAPE:
@@ -96,13 +100,8 @@ class Cage2Batch:
 
     def advance(self, actions: NDArray[np.int64], out: StepArrays, *, autoreset: bool) -> int:
         """Step every row and return the kernel's answer; the caller has checked the arguments."""
-        return self._kernel.step(
-            self.state,
-            self.clock,
-            self.seeds,
-            self._shares,
-            self._table,
-            self.episode_steps,
+        return self._step(
+            autoreset,
             actions,
             out.obs,
             out.rewards,
@@ -110,8 +109,6 @@ class Cage2Batch:
             out.final_obs,
             out.compromised,
             out.ended_session,
-            self.returns,
-            autoreset,
         )
 
     def true_state(self, index: int) -> dict[str, Any]:
@@ -136,14 +133,12 @@ class Cage2Batch:
             raise ValueError(f"observation array has shape {obs.shape}; expected {self._shape}")
         return obs
 
-    def _shape_of(self, name: str) -> tuple[int, ...]:
-        return self._shape if name in {"obs", "final_obs"} else (self.num_envs,)
-
     def _describe(self, actions: NDArray[Any], out: StepArrays) -> str:
         """Say which array of a step is wrong."""
-        for name, dtype in _DTYPES.items():
-            array = actions if name == "actions" else getattr(out, name)
-            shape = self._shape_of(name)
+        fitting = vars(StepArrays.allocate(self.num_envs, self.info))
+        wanted = {"actions": np.empty(self.num_envs, np.int64), **fitting}
+        for name, array in {"actions": actions, **vars(out)}.items():
+            dtype, shape = wanted[name].dtype, wanted[name].shape
             if not isinstance(array, np.ndarray):
                 return f"{name} is a {type(array).__name__}; expected a {dtype} array"
             if array.dtype != dtype or array.shape != shape:
@@ -151,13 +146,22 @@ class Cage2Batch:
         return "every array of a step must be C-contiguous, aligned and writable"
 
 
-_DTYPES = {
-    "actions": "int64",
-    "obs": "uint8",
-    "rewards": "float32",
-    "truncated": "bool",
-    "final_obs": "uint8",
-    "compromised": "uint32",
-    "ended_session": "bool",
-}
-"""The arrays that the kernel takes for a step."""
+def _check_seed(seed: Any) -> int:
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
+        raise TypeError(f"seed is {seed!r}; it must be an integer in 0..2**64-1")
+    if not 0 <= seed < 2**64:
+        raise ValueError(f"seed {seed} is outside 0..2**64-1")
+    return int(seed)
+
+
+def env_seeds(seed: Seeds | None, num_envs: int) -> NDArray[np.uint64]:
+    """Return one seed per env: those given, or derived from one, or fresh ones.
+
+    Derived seeds do not depend on `num_envs`: env i of 10 has the seed of env i of 1,000.
+    """
+    if seed is None or isinstance(seed, int) or np.ndim(seed) == 0:
+        source = np.random.SeedSequence(None if seed is None else _check_seed(seed))
+        return np.asarray(source.generate_state(num_envs, np.uint64), dtype=np.uint64)
+    if len(seed) != num_envs:
+        raise ValueError(f"{len(seed)} seeds were given for {num_envs} envs")
+    return np.array([_check_seed(one) for one in seed], dtype=np.uint64)

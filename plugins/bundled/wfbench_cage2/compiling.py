@@ -35,9 +35,9 @@ def rule(function: Function) -> Function:
     return compiled
 
 
-def entry_point(function: Function) -> Any:
-    """Compile a function that Python calls, and keep the result on disk."""
-    return njit(cache=True, **_FLAGS)(function)
+def entry_point(signature: str) -> Any:
+    """Compile a function that Python calls, for these types only; keep the result on disk."""
+    return njit(signature, cache=True, **_FLAGS)
 
 
 @cache
@@ -50,38 +50,29 @@ def sources_digest() -> str:
     return digest.hexdigest()
 
 
-class _Notice(event.Listener):
-    """Says once that a compilation is going on, if one takes longer than a second."""
+class _Starter(event.Listener):
+    """Starts a timer with the first compilation."""
 
-    def __init__(self) -> None:
-        self._timer: threading.Timer | None = None
+    def __init__(self, timer: threading.Timer) -> None:
+        self._timer = timer
 
     def on_start(self, _event: Any) -> None:
-        if self._timer is None:
-            self._timer = threading.Timer(_PATIENCE, self._say)
-            self._timer.daemon = True
+        if self._timer.ident is None:
             self._timer.start()
 
     def on_end(self, _event: Any) -> None:
-        """Do nothing: `stop` ends the notice after the last compilation."""
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer.join()
-
-    @staticmethod
-    def _say() -> None:
-        sys.stderr.write(NOTICE + "\n")
-        sys.stderr.flush()
+        """Do nothing: the timer goes on until the last compilation has ended."""
 
 
 @contextmanager
 def compile_notice() -> Iterator[None]:
     """Write one line to stderr if numba compiles for more than a second inside."""
-    notice = _Notice()
+    timer = threading.Timer(_PATIENCE, sys.stderr.write, [NOTICE + "\n"])
+    timer.daemon = True
     try:
-        with event.install_listener("numba:compile", notice):
+        with event.install_listener("numba:compile", _Starter(timer)):
             yield
     finally:
-        notice.stop()
+        timer.cancel()
+        if timer.ident is not None:
+            timer.join()

@@ -8,8 +8,12 @@ per purpose: `UNRECORDED` means draw; another negative number means that nothing
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .compiling import rule
+from .layout import AT, State
+
+Tape = NDArray[np.int8]
 
 PICK, SELECT_EXPLOIT, DETECTION, ESCALATION, RED_AGENT = range(5)
 
@@ -64,3 +68,13 @@ def nth_member(mask: int, n: int) -> int:
     while not mask >> member & 1:
         member += 1
     return member
+
+
+@rule
+def on_tape(s: State, tape: Tape, purpose: int, possible: int) -> int:
+    """Return the outcome on the tape, a member of `possible`; `UNRECORDED` if it is to be drawn."""
+    outcome = int(tape[purpose])
+    if outcome == UNRECORDED or (outcome >= 0 and possible >> outcome & 1):
+        return outcome
+    s[AT.tape_error] = 1
+    return nth_member(possible, 0)

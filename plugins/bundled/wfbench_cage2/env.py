@@ -10,11 +10,12 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from .batch import Cage2Batch
+from wfbench.contract import StepArrays
+
+from .batch import Cage2Batch, env_seeds
 from .kernel import STEP, load_kernel
 from .layout import AT, unpack
 from .lookup import UNIT_MASK
-from .seeds import check_seed, fresh_seed
 
 Obs = NDArray[np.uint8]
 
@@ -66,10 +67,10 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
         self.episode_steps = self._batch.episode_steps
         self._num_actions = info.num_actions
         self.render_mode = render_mode
-        self._first_seed = None if seed is None else check_seed(seed)
+        self._first = None if seed is None else env_seeds([seed], 1)
         self._playing = False
         self._action = np.zeros(1, dtype=np.int64)
-        self._out = self._batch.arrays()
+        self._out = StepArrays.allocate(1, info)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -78,11 +79,7 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
         if options:
             raise ValueError(f"reset() takes no options, but was given {sorted(options)}")
         super().reset(seed=seed)
-        chosen = self._choose_seed(seed)
-        if chosen is None:
-            self._batch.reset_next(self._out.obs)
-        else:
-            self._batch.reset(np.array([chosen], dtype=np.uint64), self._out.obs)
+        self._batch.start(None if seed is None else [seed], self._first, self._out.obs)
         self._playing = True
         if self.render_mode == "human":
             self.render()
@@ -128,13 +125,6 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
     def fields(self) -> dict[str, Any]:
         """Return the true state by field name."""
         return unpack(self._batch.state[0])
-
-    def _choose_seed(self, seed: int | None) -> int | None:
-        if seed is not None:
-            return check_seed(seed)
-        if self._batch.started:
-            return None
-        return fresh_seed() if self._first_seed is None else self._first_seed
 
     def _info(self, compromised: int, *, ended_session: bool) -> dict[str, Any]:
         return {

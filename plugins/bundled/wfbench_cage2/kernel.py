@@ -12,50 +12,39 @@ from functools import cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numba import boolean, float32, float64, int8, int16, int64, uint8, uint32, uint64, void
 from numpy.typing import NDArray
 
 from . import rules_blue as blue
 from .compiling import compile_notice, entry_point, rule, sources_digest
-from .draws import NO_TAPE, RED_AGENT, step_key, uniform
-from .layout import AT, STATE_SIZE
-from .red_agents import red_choose
-from .rules_blue import State
-from .rules_red import Tape, red_execute
-from .tables import FOOTHOLD, OBS_SIZE, Red, Subnet, Success
+from .draws import NO_TAPE, RED_AGENT, Tape, step_key, uniform
+from .layout import AT, STATE_SIZE, State
+from .red_agents import aim, red_choose
+from .rules_red import red_execute
+from .tables import FOOTHOLD, OBS_SIZE, Red, RedAction, Subnet, Success
 
 EPISODE, STEP, RETURN = 0, 1, 2
 CLOCK_SIZE = 3
 """Per environment: number of the episode, steps made in it, and its return so far in tenths."""
 
+FIRST, NEXT = False, True
 STEPPED = -1
 BAD_SHAPE = -2
 
 _UNKNOWN = int(Success.UNKNOWN)
+_SLEEP = int(RedAction.SLEEP)
 _USER_SUBNET = int(Subnet.USER)
 _NUM_REDS = len(Red)
-_NONE_YET = (
-    AT.bline_u,
-    AT.mdr_last_x,
-    AT.mdr_last_h,
-    AT.blue_action,
-    AT.planted,
-    AT.red_host,
-    AT.red_subnet,
-    AT.exploit,
-    AT.detect,
-    AT.esc_sus,
-    AT.alert_host,
-    AT.last_alarm,
-)
+_NONE_YET = (AT.bline_u, AT.mdr_last_x, AT.mdr_last_h, AT.blue_action, AT.last_alarm)
+_NONE_THIS_STEP = (AT.planted, AT.exploit, AT.detect, AT.esc_sus, AT.alert_host)
 
 
 @rule
 def reset_state(s: State, red: int) -> None:
     """Write the state at the start of an episode against one red agent."""
     s[:] = 0
-    for place in _NONE_YET:
+    for place in _NONE_YET + _NONE_THIS_STEP:
         s[place] = -1
+    aim(s, _SLEEP, -1, -1)
     s[AT.root + FOOTHOLD] = 1
     blue.note_sessions(s, FOOTHOLD)
     s[AT.kip] = 1 << FOOTHOLD
@@ -70,10 +59,8 @@ def reset_state(s: State, red: int) -> None:
 @rule
 def step_state(s: State, action: int, key: np.uint64, tape: Tape) -> int:
     """Make one step in the order of the specification; return the reward in tenths."""
-    s[AT.exploit] = -1
-    s[AT.detect] = -1
-    s[AT.esc_sus] = -1
-    s[AT.alert_host] = -1
+    for place in _NONE_THIS_STEP:
+        s[place] = -1
     s[AT.alert] = 0
     s[AT.tape_error] = 0
     blue.blue_turn(s, action)
@@ -81,7 +68,6 @@ def step_state(s: State, action: int, key: np.uint64, tape: Tape) -> int:
     red_execute(s, key, tape)
     reward = blue.reward_tenths(s)
     blue.update_belief(s)
-    blue.remember(s)
     return reward
 
 
@@ -118,30 +104,20 @@ def observe(s: State, step: int, obs: NDArray[np.uint8]) -> None:
         blue.write_memory(s, step, obs[OBS_SIZE:])
 
 
-@rule
-def reset_rows(
-    state: State,
-    clock: NDArray[np.int64],
-    seeds: NDArray[np.uint64],
-    red_shares: NDArray[np.float64],
-    obs: NDArray[np.uint8],
-) -> None:
-    """Start the episode that each row's clock names."""
-    for i in range(len(seeds)):
-        begin_episode(state[i], clock[i], seeds[i], red_shares, obs[i])
-
-
 class Kernel(NamedTuple):
     """The compiled entry points."""
 
     reset: Callable[..., None]
-    """(state, clock, seeds, red_shares, obs): start episode 0 of every row."""
-    reset_next: Callable[..., None]
-    """(state, clock, seeds, red_shares, obs): start the next episode of every row."""
+    """Start the first or the next episode of every row, as `which` says."""
     step: Callable[..., int]
-    """(state, clock, seeds, red_shares, action_table, episode_steps, actions, obs, rewards,
-    truncated, final_obs, compromised, ended_session, returns, autoreset): returns `STEPPED`; or, if
-    nothing was stepped, `BAD_SHAPE` or the first row with an illegal action."""
+    """Return `STEPPED`; or, if nothing was stepped, `BAD_SHAPE` or the row of an illegal action."""
+
+
+_ENVS = "int16[:, ::1], int64[:, ::1], uint64[::1], float64[::1]"
+_OUT = "uint8[:, ::1], float32[::1], boolean[::1], uint8[:, ::1], uint32[::1], boolean[::1]"
+_RESET = f"void({_ENVS}, uint8[:, ::1], boolean)"
+_STEP = f"int64({_ENVS}, int64[::1], int64, float64[::1], boolean, int64[::1], {_OUT})"
+_REPLAY = "int64(int16[::1], int64, int8[::1], uint8[::1])"
 
 
 # numba's disk cache looks at one source file only. Captured variables are part of its key, so
@@ -149,33 +125,32 @@ class Kernel(NamedTuple):
 
 
 @cache
-def _define(digest: str) -> dict[str, Any]:
-    @entry_point
-    def reset(state, clock, seeds, red_shares, obs):  # type: ignore[no-untyped-def]
+def _define_reset(digest: str) -> Any:
+    @entry_point(_RESET)
+    def reset(state, clock, seeds, red_shares, obs, which):  # type: ignore[no-untyped-def]
         digest  # noqa: B018
-        clock[:, EPISODE] = 0
-        reset_rows(state, clock, seeds, red_shares, obs)
+        for i in range(len(seeds)):
+            clock[i, EPISODE] = clock[i, EPISODE] + 1 if which == NEXT else 0
+            begin_episode(state[i], clock[i], seeds[i], red_shares, obs[i])
 
-    @entry_point
-    def reset_next(state, clock, seeds, red_shares, obs):  # type: ignore[no-untyped-def]
-        digest  # noqa: B018
-        for i in range(len(clock)):
-            clock[i, EPISODE] += 1
-        reset_rows(state, clock, seeds, red_shares, obs)
+    return reset
 
-    @entry_point
+
+@cache
+def _define_replay(digest: str) -> Any:
+    @entry_point(_REPLAY)
     def replay(state, action, tape, obs):  # type: ignore[no-untyped-def]
         digest  # noqa: B018
         reward = step_state(state, action, np.uint64(0), tape)
         observe(state, 0, obs)
         return reward
 
-    step = _define_step(digest)
-    return {"reset": reset, "reset_next": reset_next, "step": step, "replay": replay}
+    return replay
 
 
+@cache
 def _define_step(digest: str) -> Any:
-    @entry_point
+    @entry_point(_STEP)
     def step(  # type: ignore[no-untyped-def]
         state,
         clock,
@@ -183,6 +158,8 @@ def _define_step(digest: str) -> Any:
         red_shares,
         action_table,
         episode_steps,
+        returns,
+        autoreset,
         actions,
         obs,
         rewards,
@@ -190,8 +167,6 @@ def _define_step(digest: str) -> Any:
         final_obs,
         compromised,
         ended_session,
-        returns,
-        autoreset,
     ):
         digest  # noqa: B018
         n = len(state)
@@ -228,58 +203,24 @@ def _define_step(digest: str) -> Any:
     return step
 
 
-_STATES = int16[:, ::1]
-_CLOCKS = int64[:, ::1]
-_ROWS = uint8[:, ::1]
-_RESET = void(_STATES, _CLOCKS, uint64[::1], float64[::1], _ROWS)
-_SIGNATURES = {
-    "reset": _RESET,
-    "reset_next": _RESET,
-    "step": int64(
-        _STATES,
-        _CLOCKS,
-        uint64[::1],
-        float64[::1],
-        int64[::1],
-        int64,
-        int64[::1],
-        _ROWS,
-        float32[::1],
-        boolean[::1],
-        _ROWS,
-        uint32[::1],
-        boolean[::1],
-        float64[::1],
-        boolean,
-    ),
-    "replay": int64(int16[::1], int64, int8[::1], uint8[::1]),
-}
-
-
 _compiling = threading.Lock()
 
 
-def _compiled(*names: str) -> list[Any]:
+def _load(*definitions: Callable[[str], Any]) -> list[Any]:
     with _compiling, compile_notice():
-        functions = [_define(sources_digest())[name] for name in names]
-        for name, function in zip(names, functions, strict=True):
-            if not function.signatures:
-                function.compile(_SIGNATURES[name])
-                function.disable_compile()
-    return functions
+        return [define(sources_digest()) for define in definitions]
 
 
 @cache
 def load_kernel() -> Kernel:
     """Return the compiled kernel, from the disk cache if its sources have not changed."""
-    return Kernel(*_compiled(*Kernel._fields))
+    return Kernel(*_load(_define_reset, _define_step))
 
 
 @cache
 def load_replay() -> Callable[..., int]:
     """Return (state, action, tape, obs) -> reward in tenths: a step with recorded outcomes."""
-    [replay] = _compiled("replay")
-    return cast("Callable[..., int]", replay)
+    return cast("Callable[..., int]", _load(_define_replay)[0])
 
 
 def start_state(red: Red) -> tuple[State, NDArray[np.uint8]]:
@@ -288,5 +229,5 @@ def start_state(red: Red) -> tuple[State, NDArray[np.uint8]]:
     clock = np.zeros((1, CLOCK_SIZE), dtype=np.int64)
     obs = np.empty((1, OBS_SIZE), dtype=np.uint8)
     shares = (np.arange(_NUM_REDS) >= red).astype(np.float64)
-    load_kernel().reset(state, clock, np.zeros(1, dtype=np.uint64), shares, obs)
+    load_kernel().reset(state, clock, np.zeros(1, dtype=np.uint64), shares, obs, FIRST)
     return state[0], obs[0]

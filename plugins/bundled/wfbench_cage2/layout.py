@@ -5,70 +5,32 @@ The state of one environment is one row of int16. Sets of hosts or subnets are b
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .tables import NUM_HOSTS, Subnet
 
+StateLayout = namedtuple(  # noqa: PYI024 - typed fields would say nothing but int
+    "StateLayout",
+    "sus oth root dec vsftpd rports comp "
+    "owned rooted mal rscan kip khost ksub "
+    "ot_stopped ot_active ot_pid ot_known "
+    "red bline_a bline_has12 bline_u scan_empty "
+    "mdr_s mdr_p mdr_x mdr_l mdr_m mdr_last_x mdr_last_h "
+    "blue_action blue_success planted analysed ended_session "
+    "red_type red_host red_subnet red_success exploit detect esc_sus "
+    "alert_host alert seen_exploit last_alarm tape_error",
+)
+"""Where each field begins. Those of the first line have one number per host, the others one."""
 
-class StateLayout(NamedTuple):
-    """Where each field begins. The first seven have one number per host, the others one."""
-
-    sus: int
-    oth: int
-    root: int
-    dec: int
-    vsftpd: int
-    rports: int
-    comp: int
-    owned: int
-    rooted: int
-    mal: int
-    rscan: int
-    kip: int
-    khost: int
-    ksub: int
-    ot_stopped: int
-    ot_active: int
-    ot_pid: int
-    ot_known: int
-    red: int
-    bline_a: int
-    bline_has12: int
-    bline_u: int
-    scan_empty: int
-    mdr_s: int
-    mdr_p: int
-    mdr_x: int
-    mdr_l: int
-    mdr_m: int
-    mdr_last_x: int
-    mdr_last_h: int
-    blue_action: int
-    blue_success: int
-    planted: int
-    analysed: int
-    ended_session: int
-    red_type: int
-    red_host: int
-    red_subnet: int
-    red_success: int
-    exploit: int
-    detect: int
-    esc_sus: int
-    alert_host: int
-    alert: int
-    seen_exploit: int
-    last_alarm: int
-    tape_error: int
-
-
-_PER_HOST = 7
+_PER_HOST = StateLayout._fields.index("owned")
 _FIRST_SINGLE = _PER_HOST * NUM_HOSTS
 STATE_SIZE = _FIRST_SINGLE + len(StateLayout._fields) - _PER_HOST
 
+State = NDArray[np.int16]
 AT = StateLayout(*range(0, _FIRST_SINGLE, NUM_HOSTS), *range(_FIRST_SINGLE, STATE_SIZE))
 
 _SETS = {

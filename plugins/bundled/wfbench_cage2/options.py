@@ -32,27 +32,21 @@ class Cage2Options:
     )
 
     def __post_init__(self) -> None:
-        red_shares(self.red, self.red_weights)
-        check_episode_steps(self.episode_steps)
-        check_actions(self.actions)
+        check_options(self.red, self.red_weights, self.episode_steps, self.actions)
 
 
-def check_actions(actions: object) -> str:
-    """Return the name of the action set if it is one."""
+def check_options(
+    red: object, weights: Mapping[str, float] | str | None, episode_steps: object, actions: object
+) -> tuple[float, ...]:
+    """Check the options; return the cumulative shares of bline, meander and sleep in episodes."""
     if actions not in ACTION_CHOICES:
         raise ValueError(f"unknown actions {actions!r}; choose one of {', '.join(ACTION_CHOICES)}")
-    return str(actions)
-
-
-def check_episode_steps(episode_steps: object) -> int:
-    """Return the episode length if it is one."""
     if isinstance(episode_steps, bool) or not isinstance(episode_steps, int) or episode_steps < 1:
         raise ValueError(f"episode_steps is {episode_steps!r}; it must be an integer of at least 1")
-    return episode_steps
+    return _red_shares(red, weights)
 
 
-def red_shares(red: object, weights: Mapping[str, float] | str | None = None) -> tuple[float, ...]:
-    """Return the cumulative shares of bline, meander and sleep among episodes."""
+def _red_shares(red: object, weights: Mapping[str, float] | str | None) -> tuple[float, ...]:
     if red not in RED_CHOICES:
         raise ValueError(f"unknown red agent {red!r}; choose one of {', '.join(RED_CHOICES)}")
     if red != "mixed":

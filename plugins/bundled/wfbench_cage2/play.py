@@ -4,18 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from . import tables
 from .env import Cage2Env
-from .tables import (
-    ACTION_KINDS,
-    ANALYSE,
-    HOST_ID,
-    HOSTS,
-    MONITOR,
-    NUM_ACTIONS,
-    NUM_HOSTS,
-    SLEEP,
-    action_name,
-)
+from .tables import ANALYSE, HOST_ID, NUM_ACTIONS, NUM_HOSTS, SLEEP, action_name
 
 HELP = """\
 Type an action's number (0..144), or its name and host:
@@ -26,9 +17,9 @@ An empty line repeats the last action, ? shows this, q ends the game."""
 
 _BASES = {
     kind.lower().removeprefix("decoy"): ANALYSE + NUM_HOSTS * number
-    for number, kind in enumerate(ACTION_KINDS)
+    for number, kind in enumerate(tables.ACTION_KINDS)
 } | {"analyze": ANALYSE}
-_WITHOUT_HOST = {"sleep": SLEEP, "monitor": MONITOR}
+_WITHOUT_HOST = {"sleep": SLEEP, "monitor": tables.MONITOR}
 
 
 def _squeeze(text: str) -> str:
@@ -41,17 +32,14 @@ def parse_host(text: str) -> int:
         if int(text) >= NUM_HOSTS:
             raise ValueError(f"host {text} is outside 0..{NUM_HOSTS - 1}")
         return int(text)
-    wanted = _squeeze(text)
-    names = {_squeeze(name): index for name, index in HOST_ID.items()}
-    if wanted in names:
-        return names[wanted]
-    digits = wanted[len(wanted.rstrip("0123456789")) :]
-    letters = wanted.removesuffix(digits) if digits else wanted
-    fits = [i for name, i in names.items() if name.startswith(letters) and name.endswith(digits)]
+    letters = _squeeze(text).rstrip("0123456789")
+    digits = _squeeze(text).removeprefix(letters)
+    names = {_squeeze(name): name for name in HOST_ID}
+    fits = [names[n] for n in names if n.startswith(letters) and n.endswith(digits)]
     if len(fits) != 1:
-        choices = ", ".join(HOSTS[i].name for i in fits) or ", ".join(HOST_ID)
+        choices = ", ".join(fits or HOST_ID)
         raise ValueError(f"host {text!r} fits {len(fits)} hosts; choose one of {choices}")
-    return fits[0]
+    return HOST_ID[fits[0]]
 
 
 def parse_action(text: str) -> int:

@@ -6,10 +6,8 @@ import numpy as np
 
 from . import lookup
 from .compiling import rule
-from .draws import PICK, UNRECORDED, count_bits, nth_member, uniform
-from .layout import AT
-from .rules_blue import State
-from .rules_red import Tape
+from .draws import PICK, UNRECORDED, Tape, count_bits, nth_member, on_tape, uniform
+from .layout import AT, State
 from .tables import OP_SERVER, Red, RedAction, Success
 
 _FALSE, _TRUE, _ = map(int, Success)
@@ -25,12 +23,9 @@ _ITS_NEXT_HOP = -2
 @rule
 def pick(s: State, candidates: int, key: np.uint64, tape: Tape) -> int:
     """Draw a host of a non-empty set, uniformly."""
-    if tape[PICK] != UNRECORDED:
-        recorded = tape[PICK]
-        if recorded >= 0 and candidates >> recorded & 1:
-            return recorded
-        s[AT.tape_error] = 1
-        return nth_member(candidates, 0)
+    recorded = on_tape(s, tape, PICK, candidates)
+    if recorded != UNRECORDED:
+        return recorded
     count = count_bits(candidates)
     return nth_member(candidates, min(int(uniform(key, PICK) * count), count - 1))
 
@@ -76,13 +71,6 @@ def bline_choose(s: State, key: np.uint64, tape: Tape) -> None:
 
 
 @rule
-def meander_forget(s: State, hosts: int) -> None:
-    """Drop hosts from those that Meander believes escalated and exploited."""
-    s[AT.mdr_l] &= ~hosts
-    s[AT.mdr_x] &= ~hosts
-
-
-@rule
 def meander_digest(s: State) -> None:
     """Learn from the result of the last action."""
     last_x = s[AT.mdr_last_x]
@@ -91,10 +79,11 @@ def meander_digest(s: State) -> None:
             s[AT.mdr_m] |= 1 << last_x
         else:
             s[AT.mdr_x] &= ~(1 << last_x)
-            if s[AT.mdr_l] & lookup.OP_HOSTS:
-                meander_forget(s, lookup.OP_HOSTS)
-            elif s[AT.mdr_l] & lookup.ENTERPRISE_HOSTS:
-                meander_forget(s, lookup.ENTERPRISE_HOSTS)
+            any_op = s[AT.mdr_l] & lookup.OP_HOSTS
+            doubted = lookup.OP_HOSTS if any_op else lookup.ENTERPRISE_HOSTS
+            if s[AT.mdr_l] & doubted:
+                s[AT.mdr_l] &= ~doubted
+                s[AT.mdr_x] &= ~doubted
         s[AT.mdr_last_x] = -1
     last_h = s[AT.mdr_last_h]
     if last_h >= 0:

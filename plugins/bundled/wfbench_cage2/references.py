@@ -7,7 +7,6 @@ All use the 145 actions and the plain observation. `greedy-oracle` also sees the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,19 +16,10 @@ from numpy.typing import NDArray
 from wfbench.contract import Acts, EnvInfo, Order, Policy, PolicySnapshot, StepArrays
 from wfbench.policies import RandomPolicy
 
+from . import tables
 from .batch import Cage2Batch
 from .layout import read_field
-from .tables import (
-    ANALYSE,
-    FOOTHOLD,
-    HOSTS,
-    NUM_ACTIONS,
-    NUM_HOSTS,
-    OBS_SIZE,
-    REMOVE,
-    RESTORE,
-    SLEEP,
-)
+from .tables import ANALYSE, FOOTHOLD, HOSTS, NUM_HOSTS, OBS_SIZE, REMOVE, RESTORE, SLEEP
 
 PRIORITY = np.array([7, 3, 2, 1, 4, 5, 6, 9, 10, 11, 12, 0])
 """Hosts by how much their loss costs, without the foothold."""
@@ -107,7 +97,7 @@ class GreedyOracle(_Rule):
 def uniform(order: Order) -> Policy:
     """Return the policy that finds every action equally likely."""
     del order
-    return RandomPolicy(NUM_ACTIONS)
+    return RandomPolicy(tables.NUM_ACTIONS)
 
 
 class RevealedBatch:
@@ -118,7 +108,8 @@ class RevealedBatch:
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:
-        self._inner = Cage2Batch(num_envs, **_plain(options))
+        plain = options | {"memory": False, "actions": "all"}
+        self._inner = Cage2Batch(num_envs, **plain)
         self.num_envs = num_envs
         self.info: EnvInfo = replace(self._inner.info, obs_shape=(OBS_SIZE + NUM_HOSTS,))
         self._obs = np.zeros((num_envs, OBS_SIZE), dtype=np.uint8)
@@ -148,8 +139,3 @@ class RevealedBatch:
         levels[:, FOOTHOLD] = 0
         obs[:, :OBS_SIZE] = self._obs
         obs[:, OBS_SIZE:] = levels
-
-
-def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the options that change observation or actions."""
-    return {name: value for name, value in options.items() if name not in {"memory", "actions"}}

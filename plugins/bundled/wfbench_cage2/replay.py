@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .draws import DETECTION, ESCALATION, PICK, SELECT_EXPLOIT, TAPE_SIZE
 from .kernel import load_replay, start_state
 from .layout import AT, STATE_SIZE, read_field
 from .tables import NUM_ACTIONS, OBS_SIZE, RED_NAMES, Red
@@ -28,8 +26,7 @@ class TraceError(Exception):
     """A trace that cannot be read or is not of the documented layout."""
 
 
-@dataclass(frozen=True)
-class Mismatch:
+class Mismatch(NamedTuple):
     """One recorded field that came out differently."""
 
     file: str
@@ -46,8 +43,7 @@ class Mismatch:
         )
 
 
-@dataclass(frozen=True)
-class Replayed:
+class Replayed(NamedTuple):
     """The outcome of replaying one file."""
 
     file: str
@@ -84,6 +80,9 @@ RECORDED = {name: name for name in _SAME_NAME} | {
     "mdr_scanned_subnet": "mdr_s",
 }
 """Recorded field -> field of the state. `priv` is derived from three of them."""
+
+_TAPE = ("red_host", "exploit", "detect", "esc_sus")
+"""Recorded fields that are the outcomes of a tape, in the order of their purposes."""
 
 _WITHOUT_BLINE = {"bline_action": -1, "bline_has12": 0}
 """What is recorded of B_line's plan in episodes of other red agents."""
@@ -142,49 +141,39 @@ def _red_of(path: Path) -> Red:
     return Red(RED_NAMES.index(name))
 
 
-def _tape(trace: dict[str, Array], episode: int) -> NDArray[np.int8]:
-    steps = trace["blue_action"].shape[1]
-    tape = np.empty((steps, TAPE_SIZE), dtype=np.int8)
-    tape[:, PICK] = trace["red_host"][episode]
-    tape[:, SELECT_EXPLOIT] = trace["exploit"][episode]
-    tape[:, DETECTION] = trace["detect"][episode]
-    tape[:, ESCALATION] = trace["esc_sus"][episode]
-    return tape
-
-
-def _play(
-    red: Red, actions: Array, tape: NDArray[np.int8]
-) -> tuple[NDArray[np.int16], NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint8]]:
+def _play(red: Red, recorded: dict[str, Array]) -> dict[str, Array]:
+    """Play a recorded episode and return what must equal its fields."""
     replay = load_replay()
     state, obs_reset = start_state(red)
-    states = np.empty((len(actions), STATE_SIZE), dtype=np.int16)
-    obs = np.empty((len(actions), OBS_SIZE), dtype=np.uint8)
-    rewards = np.empty(len(actions), dtype=np.int64)
-    for t, action in enumerate(actions):
+    tape = np.stack([recorded[name] for name in _TAPE], axis=1).astype(np.int8)
+    steps = len(tape)
+    states = np.empty((steps, STATE_SIZE), dtype=np.int16)
+    obs = np.empty((steps, OBS_SIZE), dtype=np.uint8)
+    rewards = np.empty(steps, dtype=np.int64)
+    for t, action in enumerate(recorded["blue_action"]):
         rewards[t] = replay(state, int(action), tape[t], obs[t])
         states[t] = state
-    return states, obs, rewards, obs_reset
+    played = {
+        "obs_reset": obs_reset[None],
+        "done": (np.arange(steps) == steps - 1).astype(np.int64),
+        "draws": states[:, AT.tape_error],
+        "obs": obs,
+        "reward": rewards,
+    }
+    return played | _compared(states)
 
 
 def _mismatches(path: Path, trace: dict[str, Array], red: Red, episode: int) -> Iterator[Mismatch]:
-    def compare(field: str, expected: Array, got: Array) -> Iterator[Mismatch]:
-        differs = np.asarray(expected != got).reshape(len(expected), -1).any(axis=1)
-        for t in np.flatnonzero(differs):
-            yield Mismatch(path.name, episode, int(t), field, expected[t].tolist(), got[t].tolist())
-
-    actions = trace["blue_action"][episode]
-    states, obs, rewards, obs_reset = _play(red, actions, _tape(trace, episode))
-    if (trace["obs_reset"][episode] != obs_reset).any():
-        recorded = trace["obs_reset"][episode].tolist()
-        yield Mismatch(path.name, episode, -1, "obs_reset", recorded, obs_reset.tolist())
-    done = np.zeros(len(actions), dtype=np.int64)
-    done[-1] = 1
-    yield from compare("done", trace["done"][episode], done)
-    yield from compare("draws", np.zeros(len(actions), np.int64), states[:, AT.tape_error])
-    yield from compare("obs", trace["obs"][episode], obs)
-    yield from compare("reward", np.rint(10 * trace["reward"][episode]).astype(np.int64), rewards)
-    for name, found in _compared(states).items():
-        yield from compare(name, trace[name][episode], found)
+    recorded = {name: array[episode] for name, array in trace.items()}
+    recorded["reward"] = np.rint(10 * recorded["reward"]).astype(np.int64)
+    recorded["draws"] = np.zeros_like(recorded["blue_action"])
+    recorded["obs_reset"] = recorded["obs_reset"][None]
+    for name, got in _play(red, recorded).items():
+        expected = recorded[name]
+        first = -1 if name == "obs_reset" else 0
+        for t in np.flatnonzero((expected != got).reshape(len(got), -1).any(axis=1)):
+            values = expected[t].tolist(), got[t].tolist()
+            yield Mismatch(path.name, episode, first + int(t), name, *values)
 
 
 def replay_file(path: Path) -> Replayed:
@@ -192,14 +181,9 @@ def replay_file(path: Path) -> Replayed:
     red = _red_of(path)
     trace = _read(path)
     episodes, steps = _validate(path, trace)
-    count = 0
-    first: Mismatch | None = None
-    for episode in range(episodes):
-        for mismatch in _mismatches(path, trace, red, episode):
-            count += 1
-            if first is None or (mismatch.episode, mismatch.step) < (first.episode, first.step):
-                first = mismatch
-    return Replayed(path.name, episodes, episodes * steps, count, first)
+    found = [m for episode in range(episodes) for m in _mismatches(path, trace, red, episode)]
+    first = min(found, key=lambda mismatch: (mismatch.episode, mismatch.step), default=None)
+    return Replayed(path.name, episodes, episodes * steps, len(found), first)
 
 
 def trace_files(folder: Path) -> list[Path]:

@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 
 from . import lookup, tables
 from .compiling import rule
-from .layout import AT
-
-State = NDArray[np.int16]
+from .layout import AT, State
 
 MEMORY_SIZE = len(lookup.MEMORY_DECOY_HOST) + 2 * tables.NUM_HOSTS + 1 + tables.MEMORY_STEPS
 """How many features `write_memory` writes."""
@@ -26,16 +24,12 @@ _NO_ACTIVITY, _, _EXPLOIT_SEEN = map(int, tables.Activity)
 @rule
 def note_sessions(s: State, h: int) -> None:
     """Update the sets `owned` and `rooted` after a session count of h changed."""
-    bit = 1 << h
+    s[AT.rooted] &= ~(1 << h)
+    s[AT.owned] &= ~(1 << h)
     if s[AT.root + h] > 0:
-        s[AT.rooted] |= bit
-        s[AT.owned] |= bit
-    else:
-        s[AT.rooted] &= ~bit
-        if s[AT.sus + h] > 0 or s[AT.oth + h] > 0:
-            s[AT.owned] |= bit
-        else:
-            s[AT.owned] &= ~bit
+        s[AT.rooted] |= 1 << h
+    if s[AT.root + h] > 0 or s[AT.sus + h] > 0 or s[AT.oth + h] > 0:
+        s[AT.owned] |= 1 << h
 
 
 @rule
@@ -45,25 +39,23 @@ def ports(s: State, h: int) -> int:
 
 
 @rule
-def analyse(s: State, h: int) -> int:
+def analyse(s: State, h: int) -> None:
     """Look for high-density files; what is found is shown after red's action."""
     if s[AT.mal] >> h & 1:
         s[AT.analysed] = h
-    return _TRUE
 
 
 @rule
-def remove(s: State, h: int) -> int:
-    """End the user-level sessions whose process blue has seen; always answer TRUE."""
+def remove(s: State, h: int) -> None:
+    """End the user-level sessions whose process blue has seen."""
     if s[AT.sus + h] > 0:
         s[AT.ended_session] = 1
         s[AT.sus + h] = 0
         note_sessions(s, h)
-    return _TRUE
 
 
 @rule
-def restore(s: State, h: int) -> int:
+def restore(s: State, h: int) -> None:
     """Reset a host to its first image; the foothold comes back with it."""
     keeps = 1 if h == tables.FOOTHOLD else 0
     if s[AT.sus + h] > 0 or s[AT.oth + h] > 0 or s[AT.root + h] > keeps:
@@ -79,7 +71,6 @@ def restore(s: State, h: int) -> int:
         s[AT.ot_stopped] = 0
         s[AT.ot_active] = 1
         s[AT.ot_pid] = 0
-    return _TRUE
 
 
 @rule
@@ -96,38 +87,28 @@ def plant(s: State, kind: int, h: int) -> int:
 
 @rule
 def blue_turn(s: State, action: int) -> None:
-    """Execute blue's action. `action` is within 0..144."""
+    """Execute blue's action, within 0..144. All but Sleep and decoys always answer TRUE."""
     s[AT.blue_action] = action
-    s[AT.planted] = -1
     s[AT.analysed] = -1
     s[AT.ended_session] = 0
+    s[AT.blue_success] = _TRUE
     if action >= tables.RESTORE:
-        s[AT.blue_success] = restore(s, action - tables.RESTORE)
+        restore(s, action - tables.RESTORE)
     elif action >= tables.DECOY:
-        s[AT.blue_success] = plant(
-            s,
-            (action - tables.DECOY) // tables.NUM_HOSTS,
-            (action - tables.DECOY) % tables.NUM_HOSTS,
-        )
+        kind, h = divmod(action - tables.DECOY, tables.NUM_HOSTS)
+        s[AT.blue_success] = plant(s, kind, h)
     elif action >= tables.REMOVE:
-        s[AT.blue_success] = remove(s, action - tables.REMOVE)
+        remove(s, action - tables.REMOVE)
     elif action >= tables.ANALYSE:
-        s[AT.blue_success] = analyse(s, action - tables.ANALYSE)
-    else:
-        s[AT.blue_success] = _TRUE if action else _UNKNOWN
+        analyse(s, action - tables.ANALYSE)
+    elif action == tables.SLEEP:
+        s[AT.blue_success] = _UNKNOWN
 
 
 @rule
 def reward_tenths(s: State) -> int:
     """Return blue's reward for the present state, in tenths."""
-    cost = tables.OT_STOPPED_COST * s[AT.ot_stopped]
-    rooted = s[AT.rooted]
-    h = 0
-    while rooted:
-        if rooted & 1:
-            cost += lookup.CONFIDENTIALITY[h]
-        rooted >>= 1
-        h += 1
+    cost = lookup.ROOTED_COST[s[AT.rooted]] + tables.OT_STOPPED_COST * s[AT.ot_stopped]
     if s[AT.blue_action] >= tables.RESTORE:
         cost += tables.RESTORE_COST
     return -cost
@@ -135,14 +116,17 @@ def reward_tenths(s: State) -> int:
 
 @rule
 def update_belief(s: State) -> None:
-    """Update blue's table: its own action first, then alerts, then what Analyse found."""
+    """Update blue's table and memory: its own action, then alerts, then what Analyse found."""
     action = s[AT.blue_action]
     if action >= tables.RESTORE:
         s[AT.comp + action - tables.RESTORE] = _NO
     elif tables.REMOVE <= action < tables.DECOY and s[AT.comp + action - tables.REMOVE] != _NO:
         s[AT.comp + action - tables.REMOVE] = _BELIEF_UNKNOWN
+    if s[AT.alert] != _NO_ACTIVITY:
+        s[AT.last_alarm] = s[AT.alert_host]
     if s[AT.alert] == _EXPLOIT_SEEN:
         s[AT.comp + s[AT.alert_host]] = _BELIEF_USER
+        s[AT.seen_exploit] |= 1 << s[AT.alert_host]
     if s[AT.analysed] >= 0:
         s[AT.comp + s[AT.analysed]] = _PRIVILEGED
 
@@ -157,15 +141,6 @@ def concrete_action(s: State, action: int) -> int:
         if lookup.DECOY_FITS[kind, h] and not ports(s, h) & lookup.DECOY_CHECKS[kind]:
             return tables.DECOY + tables.NUM_HOSTS * kind + h
     return tables.MONITOR
-
-
-@rule
-def remember(s: State) -> None:
-    """Record this step's alerts in blue's memory."""
-    if s[AT.alert] != _NO_ACTIVITY:
-        s[AT.last_alarm] = s[AT.alert_host]
-        if s[AT.alert] == _EXPLOIT_SEEN:
-            s[AT.seen_exploit] |= 1 << s[AT.alert_host]
 
 
 @rule

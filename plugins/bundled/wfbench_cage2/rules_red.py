@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import draws, lookup, tables
 from .compiling import rule
-from .layout import AT
-from .rules_blue import COUNT_LIMIT, State, note_sessions, ports
-
-Tape = NDArray[np.int8]
+from .draws import Tape, on_tape
+from .layout import AT, State
+from .rules_blue import COUNT_LIMIT, note_sessions, ports
 
 _FALSE, _TRUE, _UNKNOWN = map(int, tables.Success)
 _, _SCAN, _EXPLOIT_SEEN = map(int, tables.Activity)
@@ -21,15 +19,10 @@ _, _DISCOVER_SYSTEMS, _DISCOVER_SERVICES, _EXPLOIT, _ESCALATE, _IMPACT = map(int
 
 
 @rule
-def ent_access(s: State) -> bool:
-    """Tell whether red has a session on an Enterprise host, the only way to Operational hosts."""
-    return (s[AT.owned] & lookup.ENTERPRISE_HOSTS) != 0
-
-
-@rule
 def reachable(s: State, subnet: int) -> bool:
-    """Tell whether hosts of a subnet can be reached from the foothold now."""
-    return subnet != _OPERATIONAL or ent_access(s)
+    """Tell whether a subnet can be reached: Operational only with a session on Enterprise."""
+    ent_access = s[AT.owned] & lookup.ENTERPRISE_HOSTS
+    return subnet != _OPERATIONAL or ent_access != 0
 
 
 @rule
@@ -77,12 +70,9 @@ def select_exploit(s: State, h: int, key: np.uint64, tape: Tape) -> int:
     top = lookup.TOP_EXPLOIT[options]
     if count == 1:
         return top
-    if tape[draws.SELECT_EXPLOIT] != draws.UNRECORDED:
-        recorded = tape[draws.SELECT_EXPLOIT]
-        if recorded >= 0 and options >> recorded & 1:
-            return recorded
-        s[AT.tape_error] = 1
-        return top
+    recorded = on_tape(s, tape, draws.SELECT_EXPLOIT, options)
+    if recorded != draws.UNRECORDED:
+        return recorded
     draw = draws.uniform(key, draws.SELECT_EXPLOIT)
     if draw < tables.TOP_EXPLOIT_PROBABILITY:
         return top
@@ -104,14 +94,11 @@ def ssh_brute_force(s: State, h: int) -> int:
 @rule
 def detected(s: State, key: np.uint64, tape: Tape) -> bool:
     """Draw whether blue sees the reverse shell."""
-    if tape[draws.DETECTION] == draws.UNRECORDED:
-        seen = draws.uniform(key, draws.DETECTION) < tables.DETECTION_PROBABILITY
-    else:
-        seen = tape[draws.DETECTION] == 1
-        if tape[draws.DETECTION] < 0:
-            s[AT.tape_error] = 1
-    s[AT.detect] = 1 if seen else 0
-    return seen
+    seen = on_tape(s, tape, draws.DETECTION, 0b11)
+    if seen == draws.UNRECORDED:
+        seen = int(draws.uniform(key, draws.DETECTION) < tables.DETECTION_PROBABILITY)
+    s[AT.detect] = seen
+    return seen != 0
 
 
 @rule
@@ -120,12 +107,9 @@ def reverse_shell(s: State, h: int, exploit: int, key: np.uint64, tape: Tape) ->
     s[AT.mal] |= 1 << h
     seen = detected(s, key, tape)
     raise_alert(s, h, _EXPLOIT_SEEN if seen else _SCAN)
-    if lookup.GENUINE_LEVEL[h, exploit] == _ROOT_LEVEL:
-        add_session(s, AT.root, h)
-    elif seen:
-        add_session(s, AT.sus, h)
-    else:
-        add_session(s, AT.oth, h)
+    user_level = AT.sus if seen else AT.oth
+    root = lookup.GENUINE_LEVEL[h, exploit] == _ROOT_LEVEL
+    add_session(s, AT.root if root else user_level, h)
     return _TRUE
 
 
@@ -159,13 +143,10 @@ def escalated_is_suspicious(s: State, h: int, key: np.uint64, tape: Tape) -> boo
     """Draw the class of the session that becomes root."""
     suspicious = s[AT.sus + h]
     other = s[AT.oth + h]
-    if tape[draws.ESCALATION] == draws.UNRECORDED:
-        return draws.uniform(key, draws.ESCALATION) * (suspicious + other) < suspicious
-    chosen = tape[draws.ESCALATION] == 1
-    if tape[draws.ESCALATION] < 0 or (suspicious if chosen else other) == 0:
-        s[AT.tape_error] = 1
-        return suspicious > 0
-    return chosen
+    recorded = on_tape(s, tape, draws.ESCALATION, (other > 0) | (suspicious > 0) << 1)
+    if recorded != draws.UNRECORDED:
+        return recorded != 0
+    return draws.uniform(key, draws.ESCALATION) * (suspicious + other) < suspicious
 
 
 @rule

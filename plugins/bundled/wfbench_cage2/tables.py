@@ -9,102 +9,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+Subnet = IntEnum("Subnet", "ENTERPRISE OPERATIONAL USER", start=0)
+"""Subnets, in the order in which Meander looks at them."""
 
-class Subnet(IntEnum):
-    """Subnets, in the order in which Meander looks at them."""
+Unit = IntEnum("Unit", "DEFENDER ENTERPRISE OP_SERVER OP_HOST USER", start=0)
+"""Unit types that a workflow ranks, in canonical order."""
 
-    ENTERPRISE = 0
-    OPERATIONAL = 1
-    USER = 2
+Exploit = IntEnum(
+    "Exploit",
+    "ETERNAL_BLUE BLUE_KEEP HTTP_RFI HTTPS_RFI SSH_BRUTE_FORCE SQL_INJECTION HARAKA_RCE "
+    "FTP_DIRECTORY_TRAVERSAL",
+    start=0,
+)
+"""Exploits red chooses from."""
 
+Decoy = IntEnum("Decoy", "APACHE FEMITTER HARAKA_SMPT SMSS SSHD SVCHOST TOMCAT VSFTPD", start=0)
+"""Decoys blue can plant."""
 
-class Unit(IntEnum):
-    """Unit types that a workflow ranks, in canonical order."""
+Level = IntEnum("Level", "NONE USER ROOT", start=0)
+"""Privilege of the session that exploiting a service gives."""
 
-    DEFENDER = 0
-    ENTERPRISE = 1
-    OP_SERVER = 2
-    OP_HOST = 3
-    USER = 4
+Belief = IntEnum("Belief", "NO UNKNOWN USER PRIVILEGED", start=0)
+"""What blue's table says of a host."""
 
+Activity = IntEnum("Activity", "NONE SCAN EXPLOIT", start=0)
+"""What blue saw on a host in this step."""
 
-class Exploit(IntEnum):
-    """Exploits red chooses from."""
+Success = IntEnum("Success", "FALSE TRUE UNKNOWN", start=0)
+"""How an action answered."""
 
-    ETERNAL_BLUE = 0
-    BLUE_KEEP = 1
-    HTTP_RFI = 2
-    HTTPS_RFI = 3
-    SSH_BRUTE_FORCE = 4
-    SQL_INJECTION = 5
-    HARAKA_RCE = 6
-    FTP_DIRECTORY_TRAVERSAL = 7
+RedAction = IntEnum(
+    "RedAction",
+    "SLEEP DISCOVER_REMOTE_SYSTEMS DISCOVER_NETWORK_SERVICES EXPLOIT_REMOTE_SERVICE "
+    "PRIVILEGE_ESCALATE IMPACT",
+    start=0,
+)
+"""Kinds of red action."""
 
-
-class Decoy(IntEnum):
-    """Decoys blue can plant."""
-
-    APACHE = 0
-    FEMITTER = 1
-    HARAKA_SMPT = 2
-    SMSS = 3
-    SSHD = 4
-    SVCHOST = 5
-    TOMCAT = 6
-    VSFTPD = 7
-
-
-class Level(IntEnum):
-    """Privilege of the session that exploiting a service gives."""
-
-    NONE = 0
-    USER = 1
-    ROOT = 2
-
-
-class Belief(IntEnum):
-    """What blue's table says of a host."""
-
-    NO = 0
-    UNKNOWN = 1
-    USER = 2
-    PRIVILEGED = 3
-
-
-class Activity(IntEnum):
-    """What blue saw on a host in this step."""
-
-    NONE = 0
-    SCAN = 1
-    EXPLOIT = 2
-
-
-class Success(IntEnum):
-    """How an action answered."""
-
-    FALSE = 0
-    TRUE = 1
-    UNKNOWN = 2
-
-
-class RedAction(IntEnum):
-    """Kinds of red action."""
-
-    SLEEP = 0
-    DISCOVER_REMOTE_SYSTEMS = 1
-    DISCOVER_NETWORK_SERVICES = 2
-    EXPLOIT_REMOTE_SERVICE = 3
-    PRIVILEGE_ESCALATE = 4
-    IMPACT = 5
-
-
-class Red(IntEnum):
-    """Red agents."""
-
-    BLINE = 0
-    MEANDER = 1
-    SLEEP = 2
-
+Red = IntEnum("Red", "BLINE MEANDER SLEEP", start=0)
+"""Red agents."""
 
 PORTS = (139, 3389, 80, 443, 22, 3390, 25, 21)
 """Ports that matter to an exploit; bit i of a port set is PORTS[i]."""
@@ -148,19 +91,22 @@ class DecoyRule:
 
 
 DECOYS: dict[Decoy, DecoyRule] = {
-    Decoy.APACHE: DecoyRule("DecoyApache", 80, None, 80, Exploit.HTTP_RFI, "apache2"),
+    Decoy.APACHE: DecoyRule("Apache", 80, None, 80, Exploit.HTTP_RFI, "apache2"),
     Decoy.FEMITTER: DecoyRule(
-        "DecoyFemitter", 21, "Windows", 21, Exploit.FTP_DIRECTORY_TRAVERSAL, "femitter.exe"
+        "Femitter", 21, "Windows", 21, Exploit.FTP_DIRECTORY_TRAVERSAL, "femitter.exe"
     ),
-    Decoy.HARAKA_SMPT: DecoyRule("DecoyHarakaSMPT", 25, "Linux", 25, Exploit.HARAKA_RCE, "haraka"),
-    Decoy.SMSS: DecoyRule("DecoySmss", 139, "Windows", 139, Exploit.ETERNAL_BLUE, "smss.exe"),
-    Decoy.SSHD: DecoyRule("DecoySSHD", 22, None, 22, Exploit.SSH_BRUTE_FORCE, "sshd"),
-    Decoy.SVCHOST: DecoyRule(
-        "DecoySvchost", 3389, "Windows", 3389, Exploit.BLUE_KEEP, "svchost.exe"
-    ),
-    Decoy.TOMCAT: DecoyRule("DecoyTomcat", 443, None, 443, Exploit.HTTPS_RFI, "tomcat"),
-    Decoy.VSFTPD: DecoyRule("DecoyVsftpd", 21, "Linux", 80, Exploit.HTTP_RFI, "vsftpd"),
+    Decoy.HARAKA_SMPT: DecoyRule("HarakaSMPT", 25, "Linux", 25, Exploit.HARAKA_RCE, "haraka"),
+    Decoy.SMSS: DecoyRule("Smss", 139, "Windows", 139, Exploit.ETERNAL_BLUE, "smss.exe"),
+    Decoy.SSHD: DecoyRule("SSHD", 22, None, 22, Exploit.SSH_BRUTE_FORCE, "sshd"),
+    Decoy.SVCHOST: DecoyRule("Svchost", 3389, "Windows", 3389, Exploit.BLUE_KEEP, "svchost.exe"),
+    Decoy.TOMCAT: DecoyRule("Tomcat", 443, None, 443, Exploit.HTTPS_RFI, "tomcat"),
+    Decoy.VSFTPD: DecoyRule("Vsftpd", 21, "Linux", 80, Exploit.HTTP_RFI, "vsftpd"),
 }
+
+
+def decoys_in(planted: int) -> list[DecoyRule]:
+    """Return the decoys of a set."""
+    return [rule for kind, rule in DECOYS.items() if planted >> kind & 1]
 
 
 @dataclass(frozen=True)
@@ -173,30 +119,18 @@ class Service:
     level: Level = Level.NONE
 
 
-def _ssh(level: Level = Level.USER) -> Service:
-    return Service(22, "sshd", Exploit.SSH_BRUTE_FORCE, level)
-
-
+_SSH = Service(22, "sshd", Exploit.SSH_BRUTE_FORCE, Level.USER)
 _HTTP = Service(80, "apache2", Exploit.HTTP_RFI, Level.USER)
 _HTTPS = Service(443, "tomcat", Exploit.HTTPS_RFI, Level.USER)
 _HARAKA = Service(25, "haraka", Exploit.HARAKA_RCE, Level.ROOT)
 _FTP = Service(21, "femitter.exe", Exploit.FTP_DIRECTORY_TRAVERSAL, Level.ROOT)
 _ENTERPRISE_WINDOWS = (
-    _ssh(),
+    _SSH,
     Service(3389, "svchost.exe", Exploit.BLUE_KEEP, Level.ROOT),
     Service(139, "smss.exe", None),
     _HTTP,
     _HTTPS,
 )
-
-
-_SUBNET_OF = {
-    Unit.DEFENDER: Subnet.ENTERPRISE,
-    Unit.ENTERPRISE: Subnet.ENTERPRISE,
-    Unit.OP_SERVER: Subnet.OPERATIONAL,
-    Unit.OP_HOST: Subnet.OPERATIONAL,
-    Unit.USER: Subnet.USER,
-}
 
 
 @dataclass(frozen=True)
@@ -221,7 +155,9 @@ class Host:
     @property
     def subnet(self) -> Subnet:
         """Return the subnet of its unit type."""
-        return _SUBNET_OF[self.unit]
+        if self.unit in (Unit.OP_SERVER, Unit.OP_HOST):
+            return Subnet.OPERATIONAL
+        return Subnet.USER if self.unit is Unit.USER else Subnet.ENTERPRISE
 
     @property
     def weak_account(self) -> str | None:
@@ -239,17 +175,17 @@ _USER3 = (_HARAKA, _HTTPS, _HTTP, Service(3389, "mysql", None))
 _SQL = Service(3390, "mysql", Exploit.SQL_INJECTION, Level.ROOT)
 
 HOSTS: tuple[Host, ...] = (
-    Host("Defender", "Linux", 1, (_ssh(Level.NONE),)),
-    Host("Enterprise0", "Linux", 10, (_ssh(),)),
+    Host("Defender", "Linux", 1, (Service(22, "sshd", Exploit.SSH_BRUTE_FORCE),)),
+    Host("Enterprise0", "Linux", 10, (_SSH,)),
     Host("Enterprise1", "Windows", 10, _ENTERPRISE_WINDOWS),
     Host("Enterprise2", "Windows", 10, _ENTERPRISE_WINDOWS, next_hop="Op_Server0"),
-    *(Host(f"Op_Host{i}", "Linux", 1, (_ssh(),)) for i in range(3)),
-    Host("Op_Server0", "Linux", 10, (_ssh(),)),
-    Host("User0", "Windows", 0, (_FTP, _ssh())),
-    Host("User1", "Windows", 1, (_FTP, _ssh()), next_hop="Enterprise1"),
+    *(Host(f"Op_Host{i}", "Linux", 1, (_SSH,)) for i in range(3)),
+    Host("Op_Server0", "Linux", 10, (_SSH,)),
+    Host("User0", "Windows", 0, (_FTP, _SSH)),
+    Host("User1", "Windows", 1, (_FTP, _SSH), next_hop="Enterprise1"),
     Host("User2", "Windows", 1, _USER2, next_hop="Enterprise1"),
     Host("User3", "Linux", 1, _USER3, next_hop="Enterprise0"),
-    Host("User4", "Linux", 1, (_HARAKA, _SQL, _HTTPS, _HTTP, _ssh()), next_hop="Enterprise0"),
+    Host("User4", "Linux", 1, (_HARAKA, _SQL, _HTTPS, _HTTP, _SSH), next_hop="Enterprise0"),
 )
 
 NUM_HOSTS = len(HOSTS)
@@ -310,7 +246,7 @@ BLINE_FALLBACK = (0, 1, 2, 2, 2, 2, 5, 5, 5, 5, 9, 9, 9, 12, 13)
 """Where B_line continues after an action that did not succeed."""
 
 
-ACTION_KINDS = ("Analyse", "Remove", *(rule.name for rule in DECOYS.values()), "Restore")
+ACTION_KINDS = ("Analyse", "Remove", *(f"Decoy{rule.name}" for rule in DECOYS.values()), "Restore")
 """Kinds of blue action that have a host: 13 actions each, from `ANALYSE` on."""
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .layout import unpack
-from .tables import DECOYS, HOSTS, OP_SERVER, Decoy, Host, Subnet, Success, Unit
+from .tables import HOSTS, OP_SERVER, Host, Subnet, Success, Unit, decoys_in
 
 _RED_PORT = 4444
 _DAEMONS = {Unit.DEFENDER: 29, Unit.USER: 0}
@@ -43,9 +43,12 @@ _PROCESS_TYPE = {
     "shell": Name.RED_REVERSE_SHELL,
     "velociraptor": Name.BLUE_MONITOR,
 }
+_SESSION_PROCESS = {"Red": "shell", "Blue": "velociraptor", "Green": "explorer"}
+
+Entry = dict[str, Any]
 
 
-def build_true_state(state: NDArray[np.int16], seed: int, episode: int) -> dict[str, Any]:
+def build_true_state(state: NDArray[np.int16], seed: int, episode: int) -> Entry:
     """Return `success` and one entry per host name.
 
     Addresses and process ids are drawn per (seed, episode); nothing observable depends on them.
@@ -53,14 +56,14 @@ def build_true_state(state: NDArray[np.int16], seed: int, episode: int) -> dict[
     fields = unpack(state)
     rng = np.random.default_rng([seed, episode])
     networks = _networks(rng)
-    addresses = [networks[host.subnet][4 + index] for index, host in enumerate(HOSTS)]
-    truth: dict[str, Any] = {"success": Name[Success(fields["red_success"]).name]}
+    truth: Entry = {"success": Name[Success(fields["red_success"]).name]}
     for h, host in enumerate(HOSTS):
         pids = _process_ids(rng)
-        sessions = _sessions(fields, h, host, pids)
+        address = networks[host.subnet][4 + h]
+        sessions = _sessions(fields, h, pids)
         truth[host.name] = {
-            "Processes": _processes(fields, h, addresses, pids, sessions),
-            "Interface": _interfaces(host, addresses[h], networks),
+            "Processes": _processes(fields, h, address, pids, sessions),
+            "Interface": _interfaces(host, address, networks),
             "Sessions": sessions,
             "User Info": _users(host),
             "System info": _system(host),
@@ -91,14 +94,12 @@ def _account(host: Host) -> str:
     return host.weak_account or "ubuntu"
 
 
-def _sessions(
-    fields: dict[str, Any], h: int, host: Host, pids: Iterator[int]
-) -> list[dict[str, Any]]:
-    administrator = _administrator(host)
-    owners = [("Blue", administrator)]
+def _sessions(fields: Entry, h: int, pids: Iterator[int]) -> list[Entry]:
+    host = HOSTS[h]
+    owners = [("Blue", _administrator(host))]
     if host.unit is Unit.USER:
         owners.append(("Green", "GreenAgent"))
-    owners += [("Red", administrator)] * int(fields["root"][h])
+    owners += [("Red", _administrator(host))] * int(fields["root"][h])
     owners += [("Red", _account(host))] * int(fields["sus"][h] + fields["oth"][h])
     return [
         {
@@ -114,41 +115,30 @@ def _sessions(
 
 
 def _processes(
-    fields: dict[str, Any],
-    h: int,
-    addresses: list[IPv4Address],
-    pids: Iterator[int],
-    sessions: list[dict[str, Any]],
-) -> list[dict[str, Any]]:
+    fields: Entry, h: int, address: IPv4Address, pids: Iterator[int], sessions: list[Entry]
+) -> list[Entry]:
     host = HOSTS[h]
-    administrator = _administrator(host)
+    user = _administrator(host)
     listening = [(service.process, service.port) for service in host.services]
-    listening += [
-        (DECOYS[kind].process, DECOYS[kind].opens_port)
-        for kind in Decoy
-        if fields["dec"][h] >> kind & 1
-    ]
+    listening += [(decoy.process, decoy.opens_port) for decoy in decoys_in(fields["dec"][h])]
+    daemons = ["OTService"] if h == OP_SERVER and not fields["ot_stopped"] else []
+    daemons += ["systemd"] * _DAEMONS.get(host.unit, 1)
     processes = [
-        _process(host, next(pids), name, administrator, [_connection(addresses[h], port)])
+        _process(host, next(pids), name, user, [_connection(address, port)])
         for name, port in listening
     ]
-    if h == OP_SERVER and not fields["ot_stopped"]:
-        processes.append(_process(host, next(pids), "OTService", administrator, []))
-    daemons = _DAEMONS.get(host.unit, 1)
-    processes += [_process(host, next(pids), "systemd", administrator, []) for _ in range(daemons)]
+    processes += [_process(host, next(pids), name, user, []) for name in daemons]
     for session in sessions:
+        links = []
         if session["Agent"] == "Red":
-            link = _connection(addresses[h], next(pids) + 32768, addresses[h])
-            processes.append(_process(host, session["PID"], "shell", session["Username"], [link]))
-        else:
-            name = "velociraptor" if session["Agent"] == "Blue" else "explorer"
-            processes.append(_process(host, session["PID"], name, session["Username"], []))
+            far_end = {"remote_port": _RED_PORT, "remote_address": address}
+            links = [_connection(address, next(pids) + 32768) | far_end]
+        name = _SESSION_PROCESS[session["Agent"]]
+        processes.append(_process(host, session["PID"], name, session["Username"], links))
     return processes
 
 
-def _process(
-    host: Host, pid: int, name: str, user: str, connections: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _process(host: Host, pid: int, name: str, user: str, connections: list[Entry]) -> Entry:
     kind = _PROCESS_TYPE.get(name, Name.UNKNOWN)
     folder = "C:\\Windows\\System32\\" if host.os == "Windows" else "/usr/sbin/"
     return {
@@ -164,41 +154,30 @@ def _process(
     }
 
 
-def _connection(
-    address: IPv4Address, port: int, remote: IPv4Address | None = None
-) -> dict[str, Any]:
-    connection: dict[str, Any] = {
-        "local_port": port,
-        "local_address": address,
-        "Transport Protocol": Name.TCP,
-    }
-    if remote is not None:
-        connection["remote_port"] = _RED_PORT
-        connection["remote_address"] = remote
-    return connection
+def _connection(address: IPv4Address, port: int) -> Entry:
+    return {"local_port": port, "local_address": address, "Transport Protocol": Name.TCP}
+
+
+def _interface(name: str, address: IPv4Address, network: IPv4Network) -> Entry:
+    return {"Interface Name": name, "IP Address": address, "Subnet": network}
 
 
 def _interfaces(
     host: Host, address: IPv4Address, networks: dict[Subnet, IPv4Network]
-) -> list[dict[str, Any]]:
+) -> list[Entry]:
     reached = list(Subnet) if host.unit is Unit.DEFENDER else [host.subnet]
-    interfaces = [
-        {
-            "Interface Name": f"eth{number}",
-            "IP Address": address if subnet == host.subnet else networks[subnet][2],
-            "Subnet": networks[subnet],
-        }
-        for number, subnet in enumerate(reached)
+    addresses = {subnet: network[2] for subnet, network in networks.items()}
+    addresses[host.subnet] = address
+    return [
+        *(
+            _interface(f"eth{number}", addresses[subnet], networks[subnet])
+            for number, subnet in enumerate(reached)
+        ),
+        _interface("lo", IPv4Address("127.0.0.1"), IPv4Network("127.0.0.0/8")),
     ]
-    loopback = {
-        "Interface Name": "lo",
-        "IP Address": IPv4Address("127.0.0.1"),
-        "Subnet": IPv4Network("127.0.0.0/8"),
-    }
-    return [*interfaces, loopback]
 
 
-def _users(host: Host) -> list[dict[str, Any]]:
+def _users(host: Host) -> list[Entry]:
     names = [_administrator(host), _account(host)]
     if host.os == "Windows":
         names += ["Administrator", "GreenAgent"]
@@ -214,7 +193,7 @@ def _users(host: Host) -> list[dict[str, Any]]:
     ]
 
 
-def _system(host: Host) -> dict[str, Any]:
+def _system(host: Host) -> Entry:
     windows = host.os == "Windows"
     return {
         "Hostname": host.name,

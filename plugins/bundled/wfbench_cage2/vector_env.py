@@ -11,11 +11,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from .batch import Cage2Batch
+from wfbench.contract import StepArrays
+
+from .batch import Cage2Batch, env_seeds
 from .kernel import STEP
 from .layout import AT
 from .lookup import UNIT_MASK
-from .seeds import env_seeds
 
 Obs = NDArray[np.uint8]
 Rows = NDArray[Any]
@@ -60,22 +61,18 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         self.num_envs = self._batch.num_envs
         self.render_mode = render_mode
         self.workflow = self._batch.info.workflow
-        self._obs_shape = (self.num_envs, *self._batch.info.obs_shape)
+        self.episode_steps = self._batch.episode_steps
         self.single_observation_space = Box(0, 1, self._batch.info.obs_shape, np.uint8)
         self.single_action_space = Discrete(self._batch.info.num_actions)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._first_seed = None if seed is None else env_seeds(seed, self.num_envs)
+        self._first = None if seed is None else env_seeds(seed, self.num_envs)
+        self._blank = tuple(vars(StepArrays.allocate(self.num_envs, self._batch.info)).values())
 
     @property
     def seeds(self) -> NDArray[np.uint64]:
         """Return the env seed of every row."""
         return self._batch.seeds.copy()
-
-    @property
-    def episode_steps(self) -> int:
-        """Return the steps per episode."""
-        return self._batch.episode_steps
 
     def reset(
         self,
@@ -86,16 +83,10 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         """Start every row afresh from `seed`, or its next episode if no seed is given."""
         if options:
             raise ValueError(f"reset() takes no options, but was given {sorted(options)}")
-        obs = np.empty(self._obs_shape, dtype=np.uint8)
-        if seed is not None:
-            if isinstance(seed, (int, np.integer)):
-                super().reset(seed=int(seed))
-            self._batch.reset(env_seeds(seed, self.num_envs), obs)  # type: ignore[arg-type]
-        elif self._batch.started:
-            self._batch.reset_next(obs)
-        else:
-            first = self._first_seed
-            self._batch.reset(env_seeds(None, self.num_envs) if first is None else first, obs)
+        if isinstance(seed, (int, np.integer)):
+            super().reset(seed=int(seed))
+        obs = np.empty((self.num_envs, *self._batch.info.obs_shape), dtype=np.uint8)
+        self._batch.start(seed, self._first, obs)
         compromised = self._batch.state[:, AT.owned].astype(np.uint32)
         return obs, self._info(compromised, np.zeros(self.num_envs, dtype=np.bool_))
 
@@ -103,18 +94,17 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         """Step every row; step none if any action is illegal."""
         self._batch.require_start("step")
         chosen = self._legal(actions)
-        out = self._batch.arrays()
+        out = StepArrays(*[array.copy() for array in self._blank])
         self._batch.step(chosen, out)
         info = self._info(out.compromised, out.ended_session)
-        if out.truncated.any():
-            ended = out.truncated
-            for name, values in (
-                ("final_obs", out.final_obs),
-                ("episode_return", np.where(ended, self._batch.returns, 0.0)),
-                ("episode_length", np.where(ended, self.episode_steps, 0)),
-            ):
-                info[name] = values
-                info["_" + name] = ended.copy()
+        ended = out.truncated.copy()
+        if ended.any():
+            last = {
+                "final_obs": out.final_obs,
+                "episode_return": np.where(ended, self._batch.returns, 0.0),
+                "episode_length": np.where(ended, self.episode_steps, 0),
+            }
+            info |= _with_masks(last, ended)
         return out.obs, out.rewards, out.terminated, out.truncated, info
 
     def render(self) -> tuple[str, ...] | None:
@@ -144,14 +134,15 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         return np.ascontiguousarray(given, dtype=np.int64)
 
     def _info(self, compromised: Rows, ended_session: Rows) -> dict[str, Any]:
-        every = np.ones(self.num_envs, dtype=np.bool_)
-        info: dict[str, Any] = {}
-        for name, values in (
-            ("compromised_units", UNIT_MASK[compromised]),
-            ("compromised_hosts", compromised),
-            ("ended_session", ended_session),
-            ("state", self._batch.state.copy()),
-        ):
-            info[name] = values
-            info["_" + name] = every
-        return info
+        found = {
+            "compromised_units": UNIT_MASK[compromised],
+            "compromised_hosts": compromised,
+            "ended_session": ended_session,
+            "state": self._batch.state.copy(),
+        }
+        return _with_masks(found, np.ones(self.num_envs, dtype=np.bool_))
+
+
+def _with_masks(found: dict[str, Rows], valid: NDArray[np.bool_]) -> dict[str, Rows]:
+    """Add gymnasium's masks of the rows in which the values are valid."""
+    return found | {f"_{name}": valid for name in found}

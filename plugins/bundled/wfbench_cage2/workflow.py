@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 from wfbench.contract import EnvInfo, WorkflowModel
 
 from . import tables
-from .options import check_actions
 from .rules_blue import MEMORY_SIZE
 
-
-def _fix_host(action: int) -> int:
-    bases = (tables.REMOVE, tables.RESTORE)
-    starts = [base for base in bases if base <= action < base + tables.NUM_HOSTS]
-    return action - starts[0] if starts else -1
+_FIX_HOST = {
+    base + h: h for base in (tables.REMOVE, tables.RESTORE) for h in range(tables.NUM_HOSTS)
+}
 
 
 def _workflow(actions: tuple[int, ...]) -> WorkflowModel:
@@ -25,7 +22,7 @@ def _workflow(actions: tuple[int, ...]) -> WorkflowModel:
         units=tables.UNIT_NAMES,
         hosts=tuple(host.name for host in tables.HOSTS),
         host_unit=tuple(int(host.unit) for host in tables.HOSTS),
-        fix_host=tuple(_fix_host(action) for action in actions),
+        fix_host=tuple(_FIX_HOST.get(action, -1) for action in actions),
         footholds=(tables.FOOTHOLD,),
         idle=actions.index(tables.SLEEP) if tables.SLEEP in actions else 0,
     )
@@ -44,7 +41,7 @@ def form(memory: bool, actions: str) -> tuple[EnvInfo, NDArray[np.int64]]:  # no
     """
     if not isinstance(memory, bool):
         raise TypeError(f"memory is {memory!r}; it must be true or false")
-    chosen = ALL_ACTIONS if check_actions(actions) == "all" else tables.REDUCED_ACTIONS
+    chosen = ALL_ACTIONS if actions == "all" else tables.REDUCED_ACTIONS
     size = tables.OBS_SIZE + MEMORY_SIZE if memory else tables.OBS_SIZE
     info = EnvInfo((size,), "uint8", len(chosen), _workflow(chosen), batched=True)
     return info, np.array(chosen, dtype=np.int64)

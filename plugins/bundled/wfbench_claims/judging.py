@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from statistics import median_low
 
 from wfbench.contract import Interval, Lab, Verdict
 
@@ -66,11 +68,6 @@ def reached(measured: float, documented: float, *, possible: bool) -> Verdict:
     return NOT if possible else UNTESTABLE
 
 
-def verdict_if(*, holds: bool) -> Verdict:
-    """Return the verdict on something that holds or not."""
-    return REPRODUCED if holds else NOT
-
-
 def bounds(measured: Interval) -> tuple[float, float]:
     """Return the ends of the interval; without one, the value twice."""
     low, high = measured.low, measured.high
@@ -105,9 +102,8 @@ def number(value: float) -> str:
 
 def median(values: Sequence[float | None]) -> float | None:
     """Return the median, where None is larger than everything; None if the median is."""
-    ordered = sorted(float("inf") if value is None else value for value in values)
-    middle = ordered[(len(ordered) - 1) // 2]
-    return None if middle == float("inf") else middle
+    middle = median_low(math.inf if value is None else value for value in values)
+    return None if middle == math.inf else middle
 
 
 def _range(measured: Interval) -> str:

@@ -34,48 +34,6 @@ class Decomposition:
         """Return the speed-up by the changes after place `first` up to place `last`."""
         return lab.ratio(self.rates(last), self.rates(first))
 
-    def step_ms(self, place: int) -> list[float]:
-        """Return milliseconds per vector step by round."""
-        return [sample.step_ms for sample in self.samples[place]]
-
-
-@dataclass(frozen=True)
-class _Gain:
-    """What shared memory gained, alone and with everything else that was changed."""
-
-    documented: float
-    transport: Interval
-    together: Interval
-    before: Interval
-    after: Interval
-
-    def finding(
-        self,
-        n_envs: int,
-        unit: str,
-        *,
-        measured: str,
-        why: str,
-        tables: tuple[FindingTable, ...] = (),
-        **more: float,
-    ) -> Finding:
-        return Finding(
-            measured=measured,
-            interval=self.transport,
-            verdict=judge_bundle(self.transport, self.together, self.documented),
-            why=why,
-            values={
-                "documented_factor": self.documented,
-                f"before_{unit}": self.before.value,
-                f"after_{unit}": self.after.value,
-                "transport_factor": self.transport.value,
-                "documented_changes_factor": self.together.value,
-                **more,
-            },
-            scaled=(*fewer_envs(n_envs, N_ENVS), NO_CONSTRUCTION),
-            tables=tables,
-        )
-
 
 def measure_headline(lab: Lab) -> Finding:
     """Measure claim 1: 180 to 3,052 transitions/s."""
@@ -84,9 +42,11 @@ def measure_headline(lab: Lab) -> Finding:
     transport, together = most.factor(lab, PAYLOAD, TRANSPORT), most.factor(lab, 0, POLICY)
     before, after = (typical(lab, most.rates(place)) for place in (0, POLICY))
     limit = lab.cores / 0.003
-    return _Gain(RATES[1] / RATES[0], transport, together, before, after).finding(
+    return _finding(
         most.n_envs,
-        "rate",
+        RATES[1] / RATES[0],
+        (transport, together),
+        {"before_rate": before, "after_rate": after},
         measured=f"transport alone {times(transport)}; all documented changes {times(together)}",
         why=(
             f"At {most.n_envs} envs shared memory alone gains {times(transport)}, with payload and "
@@ -106,11 +66,15 @@ def measure_vector_step(lab: Lab) -> Finding:
     """Measure claim 2: 550 to 33 ms per vector step."""
     most = _decompositions(lab)[-1]
     transport, together = most.factor(lab, PAYLOAD, TRANSPORT), most.factor(lab, 0, POLICY)
-    before, after = (typical(lab, most.step_ms(place)) for place in (0, POLICY))
+    before, after = (
+        typical(lab, [sample.step_ms for sample in most.samples[place]]) for place in (0, POLICY)
+    )
     implied = N_ENVS / STEP_MS[0] * 1e3
-    return _Gain(STEP_MS[0] / STEP_MS[1], transport, together, before, after).finding(
+    return _finding(
         most.n_envs,
-        "ms",
+        STEP_MS[0] / STEP_MS[1],
+        (transport, together),
+        {"before_ms": before, "after_ms": after},
         measured=f"{amount(before, 'ms')} to {amount(after, 'ms')}; transport alone "
         f"{times(transport)}",
         why=(
@@ -136,10 +100,11 @@ def measure_episode(lab: Lab) -> Finding:
     seconds = [[EPISODE * one.step_ms / 1e3 for one in of_case] for of_case in samples]
     transport, together = (lab.ratio(seconds[place], seconds[2]) for place in (1, 0))
     before, after = typical(lab, seconds[0]), typical(lab, seconds[2])
-    documented = EPISODE_SECONDS[0] / EPISODE_SECONDS[1]
-    return _Gain(documented, transport, together, before, after).finding(
+    return _finding(
         n_envs,
-        "seconds",
+        EPISODE_SECONDS[0] / EPISODE_SECONDS[1],
+        (transport, together),
+        {"before_seconds": before, "after_seconds": after},
         measured=f"{amount(before, 's')} to {amount(after, 's')}; transport alone "
         f"{times(transport)}",
         why=(
@@ -192,6 +157,36 @@ def decomposition_tables(lab: Lab, found: list[Decomposition]) -> tuple[FindingT
     return (
         FindingTable("Speed-up by each change", ("change", *columns), tuple(factors)),
         FindingTable("Transitions per second after each change", ("after", *columns), tuple(rates)),
+    )
+
+
+def _finding(
+    n_envs: int,
+    documented: float,
+    gained: tuple[Interval, Interval],
+    figures: dict[str, Interval],
+    *,
+    measured: str,
+    why: str,
+    tables: tuple[FindingTable, ...] = (),
+    **more: float,
+) -> Finding:
+    """Return what shared memory gained, alone and with everything else that was changed."""
+    alone, together = gained
+    return Finding(
+        measured=measured,
+        interval=alone,
+        verdict=judge_bundle(alone, together, documented),
+        why=why,
+        values={
+            "documented_factor": documented,
+            **{name: figure.value for name, figure in figures.items()},
+            "transport_factor": alone.value,
+            "documented_changes_factor": together.value,
+            **more,
+        },
+        scaled=(*fewer_envs(n_envs, N_ENVS), NO_CONSTRUCTION),
+        tables=tables,
     )
 
 

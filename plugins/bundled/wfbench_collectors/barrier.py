@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from time import monotonic
+from time import monotonic, perf_counter_ns
 from typing import ClassVar
 
 import numpy as np
@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 from wfbench.collecting.synchronous import CollectCall, SynchronousCollector
 from wfbench.contract import EnvInfo, Plan, StepArrays, UsageError, WorkerError
 
-from .board import Note
 from .options import ShmOptions
-from .revival import Revival
+from .shared import Note
 from .supervisor import Supervisor
-from .tasks import WorkerTask, common_info, divide
+from .tasks import WorkerTask, divide
 from .wire import Kind
+from .worker import Handler
 
 
 class Transport(ABC):
     """How actions reach workers and results come back. By default, messages are empty."""
 
     handler: ClassVar[str]
-    """Import path of the worker's side."""
+    """Import path of the worker's side, a `StepHandler`."""
     actions: NDArray[np.int64]
     out: StepArrays
     """The last step of every environment."""
@@ -57,18 +57,28 @@ class Transport(ABC):
         """Release what `allocate` made; safe to call twice."""
 
 
+class StepHandler(Handler):
+    """Steps its environments when asked; subclasses say where actions and results are."""
+
+    def true_state(self, body: bytes) -> bytes:  # noqa: ARG002 - of all environments
+        """Return the environments' nested states."""
+        return pickle.dumps(self.envs.true_states())
+
+    def _step_envs(self, actions: NDArray[np.int64], out: StepArrays) -> None:
+        started = perf_counter_ns()
+        self.envs.step(actions, out)
+        self._notes[Note.ENV_NS] += perf_counter_ns() - started
+
+
 class BarrierCollector(SynchronousCollector):
     """Asks the policy in this process, one action per environment, and has workers step.
 
     With `payload="true-state"` every step also moves each environment's nested true state here,
-    pickled, once before and once after the step, as two more requests that every worker answers
-    before anything goes on. It is unpickled and discarded: what a step says about compliance comes
-    from the worker in either case.
+    pickled, once before and once after the step, and discards it.
 
-    With `on_worker_death="restart"` the environments of a worker that died are built again and
-    reset with new seeds, derived from the old ones. Every row that this call had collected of them
-    is discarded and collected again by the new worker, so that each delivered column is one
-    unbroken stretch, and the numbering of their steps goes on. The rollout is marked.
+    With `on_worker_death="restart"` the environments of a dead worker are built again with new
+    seeds. What this call had collected of them is collected again, so that each delivered column
+    is one unbroken stretch. The numbering of their steps goes on; the rollout is marked.
     """
 
     def __init__(self, transport: Transport, options: ShmOptions, default_workers: int) -> None:
@@ -81,7 +91,6 @@ class BarrierCollector(SynchronousCollector):
 
     def _open(self, plan: Plan) -> EnvInfo:
         until = monotonic() + plan.deadlines.start
-        self._supervisor = Supervisor(plan, self._options.start_method)
         self._tasks = divide(
             plan,
             self._options,
@@ -89,36 +98,36 @@ class BarrierCollector(SynchronousCollector):
             default=self._default_workers or plan.n_envs,
             batched=not self._true_state,
         )
-        built = self._supervisor.start(self._tasks, until)
-        info = common_info([answer.info for answer in built])
-        if self._true_state and not all(answer.true_state for answer in built):
+        self._supervisor = Supervisor(plan, self._options, self._tasks)
+        built = self._supervisor.start(until)
+        if self._true_state and not built.true_state:
             raise UsageError(f"environment {plan.env.name!r} has no true_state(); use payload=mask")
         self._begin(plan)
-        self._revival = Revival(plan, self._options, self._supervisor, self._tasks)
-        self._transport.allocate(plan.n_envs, info)
+        self._transport.allocate(plan.n_envs, built.info)
         self._reset(range(len(self._tasks)), until)
-        return info
+        return built.info
 
     def _fill(self, call: CollectCall) -> Sequence[str]:
         supervisor, phases = self._supervisor, call.phases
-        restarts, traffic = self._revival.count, supervisor.traffic
+        restarts, traffic = supervisor.restarts, supervisor.watch.traffic
         before = supervisor.board.column(Note.ENV_NS)
         marks: list[str] = []
         pending: Sequence[int] = range(len(self._tasks))
         while pending:
             deaths = self._run(call, pending)
             pending = [death.worker for death in deaths]
-            marks += [self._revival.revive(death, self._prepare) for death in deaths]
+            marks += [supervisor.revive(death, self._prepare) for death in deaths]
         stepping = supervisor.board.column(Note.ENV_NS) - before
         waited, phases.env = phases.env, min(float(stepping.max()) * 1e-9, phases.env)
         phases.transport = waited - phases.env
-        phases.add_traffic(traffic, supervisor.traffic)
-        phases.restarts = self._revival.count - restarts
+        phases.add_traffic(traffic, supervisor.watch.traffic)
+        phases.restarts = supervisor.restarts - restarts
         return marks
 
     def _close(self, plan: Plan) -> None:
         if hasattr(self, "_supervisor"):
             self._supervisor.close(plan.deadlines.close)
+            del self._supervisor
         self._transport.close()
 
     def _run(self, call: CollectCall, workers: Sequence[int]) -> list[WorkerError]:
@@ -128,7 +137,8 @@ class BarrierCollector(SynchronousCollector):
         """
         transport, alive = self._transport, list(workers)
         deaths: list[WorkerError] = []
-        runs = _merged([self._tasks[worker].rows for worker in workers])
+        everyone = len(alive) == len(self._tasks)
+        runs = [slice(None)] if everyone else [self._tasks[worker].rows for worker in workers]
         views = [(rows, transport.out.rows(rows)) for rows in runs]
         for rows, view in views:
             call.buffer.obs[0, rows] = view.obs
@@ -180,14 +190,3 @@ class BarrierCollector(SynchronousCollector):
         """Make a replaced worker ready to step."""
         self._seeds[task.rows] = task.seeds
         self._reset([task.worker], until)
-
-
-def _merged(runs: Sequence[slice]) -> list[slice]:
-    """Return the same rows with as few slices as possible."""
-    merged: list[slice] = []
-    for run in sorted(runs, key=lambda rows: int(rows.start)):
-        if merged and merged[-1].stop == run.start:
-            merged[-1] = slice(merged[-1].start, run.stop)
-        else:
-            merged.append(run)
-    return merged

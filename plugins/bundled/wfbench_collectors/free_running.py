@@ -15,13 +15,12 @@ from wfbench.collecting.phases import Phases
 from wfbench.contract import EnvInfo, Plan, Policy, Rollout, WorkerError
 from wfbench.processes.limits import usable_cores
 
-from .board import Note
 from .free_runs import Delivery, FreeRun, Publisher, Pulse
 from .options import AsyncOptions
-from .revival import Revival
-from .ring import DEMAND
+from .shared import Note
+from .stretches import DEMAND, HALT
 from .supervisor import Supervisor
-from .tasks import WorkerTask, common_info, divide
+from .tasks import WorkerTask, divide
 from .wire import Kind, encode
 
 _HANDLER = "wfbench_collectors.stretches:StretchHandler"
@@ -30,23 +29,17 @@ _HANDLER = "wfbench_collectors.stretches:StretchHandler"
 class AsyncCollector(Lifecycle):
     """Delivers the stretches that finish first; there is no step barrier.
 
-    Workers hold the policy as plain arrays and make stretches of `steps` rows, also between calls.
-    A call delivers as many columns as there are environments: a fast environment can be there more
-    than once, a slow one not at all. A column is one environment's unbroken stretch, made by one
-    version of the policy, and is delivered whole and once.
+    Workers make stretches of `steps` rows, also between calls. A call delivers as many columns as
+    there are environments: a fast one can be there more than once, a slow one not at all. A column
+    is one environment's unbroken stretch, made by one version of the policy and delivered once.
 
     `max_lag` bounds how many versions behind the given policy a column may be. A worker that is
-    ahead of demand waits rather than finish more than `max_lag` unread stretches. A stretch that is
-    too old all the same when its turn comes is dropped and counted, as is one whose length is not
-    what is asked for any more.
-
-    The time a call is blocked is divided into env and inference as the workers' own time was.
+    ahead of demand waits. A stretch that is too old all the same is dropped and counted, as is one
+    of another length than is asked for now.
 
     A dead worker's finished stretches stay good. With `on_worker_death="restart"` its environments
-    are built again with new seeds; the stretch it was making is lost as a whole, the numbering of
-    steps goes on after the last finished one, and the rollout is marked.
-
-    Takes the options of `AsyncOptions`.
+    are built again with new seeds, the numbering of steps goes on after its last finished stretch,
+    and the rollout is marked. Takes the options of `AsyncOptions`.
     """
 
     name = "async"
@@ -60,20 +53,18 @@ class AsyncCollector(Lifecycle):
 
     def _open(self, plan: Plan) -> EnvInfo:
         until = monotonic() + plan.deadlines.start
-        self._supervisor = Supervisor(plan, self._options.start_method)
         self._tasks = divide(plan, self._options, _HANDLER, default=usable_cores())
         self._everyone = range(len(self._tasks))
-        built = self._supervisor.start(self._tasks, until)
+        self._supervisor = Supervisor(plan, self._options, self._tasks)
+        info = self._supervisor.start(until).info
         self._supervisor.ask(Kind.RESET, dict.fromkeys(self._everyone, b""), until)
-        self._revival = Revival(plan, self._options, self._supervisor, self._tasks)
-        self._publisher = Publisher()
         self._spent = self._worker_time()
         self._pulse = Pulse(self._supervisor)
-        return common_info([answer.info for answer in built])
+        return info
 
     def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:
-        phases = Phases()
-        restarts, traffic = self._revival.count, self._supervisor.traffic
+        phases, supervisor = Phases(), self._supervisor
+        restarts, traffic = supervisor.restarts, supervisor.watch.traffic
         delivery = Delivery(steps, plan.n_envs, info)
         self._pulse.check(plan.deadlines.step, excuse_waiting=True)
         self._publish(plan, policy, phases)
@@ -87,13 +78,13 @@ class AsyncCollector(Lifecycle):
         self._fill(plan, run, delivery, phases)
         run.control[DEMAND] = 0
         self._divide_blocked_time(phases)
-        phases.add_traffic(traffic, self._supervisor.traffic)
+        phases.add_traffic(traffic, supervisor.watch.traffic)
         return delivery.buffer.rollout(
             env_id=delivery.env_id,
             first_step=delivery.first_step,
             policy_version=delivery.version,
             counters=phases.counters(
-                restarts=self._revival.count - restarts,
+                restarts=supervisor.restarts - restarts,
                 dropped=delivery.dropped,
                 lag=tuple((policy.version - delivery.version).tolist()),
             ),
@@ -102,12 +93,11 @@ class AsyncCollector(Lifecycle):
 
     def _close(self, plan: Plan) -> None:
         if self._run is not None:
-            self._run.halt()
-        if hasattr(self, "_supervisor"):
-            self._supervisor.close(plan.deadlines.close)
-        if self._run is not None:
             self._run.close()
             self._run = None
+        if hasattr(self, "_supervisor"):
+            self._supervisor.close(plan.deadlines.close)
+            del self._supervisor
         self._publisher.close()
 
     def _publish(self, plan: Plan, policy: Policy, phases: Phases) -> None:
@@ -115,8 +105,7 @@ class AsyncCollector(Lifecycle):
         size = self._publisher.publish(policy)
         if size:
             phases.bytes_moved += size * len(self._tasks)
-            self._wake(self._everyone, self._publisher.news(), plan)
-            self._publisher.discard_old()
+            self._wake(self._everyone, self._publisher.name.encode(), plan)
 
     def _start_run(self, plan: Plan, info: EnvInfo, steps: int, delivery: Delivery) -> FreeRun:
         """Have all workers run with a ring for stretches of this length."""
@@ -125,14 +114,14 @@ class AsyncCollector(Lifecycle):
         run = self._run = FreeRun(number, info, steps, self._options.max_lag, self._tasks)
         until = monotonic() + plan.deadlines.step
         for worker in set(self._everyone) - {death.worker for death in deaths}:
-            self._order_run(run, worker, until, resume=False)
+            self._supervisor.post(worker, run.order(worker, resume=False), until)
         for death in deaths:
-            delivery.marks.append(self._revival.revive(death, self._prepare))
+            delivery.marks.append(self._supervisor.revive(death, self._prepare))
         return run
 
     def _stop_run(self, plan: Plan, run: FreeRun, delivery: Delivery) -> list[WorkerError]:
         """Stop every worker and drop what was not delivered; return the deaths that it survived."""
-        run.halt()
+        run.control[HALT] = 1
         self._wake(self._everyone, b"", plan)
         replies, deaths = self._supervisor.gather(
             run.number,
@@ -140,23 +129,19 @@ class AsyncCollector(Lifecycle):
             monotonic() + plan.deadlines.step,
             survive=self._options.survives_deaths,
         )
-        results = {worker: pickle.loads(reply) for worker, reply in replies.items()}  # noqa: S301
-        delivery.dropped += run.count_dropped(results)
+        begun = {worker: pickle.loads(reply) for worker, reply in replies.items()}  # noqa: S301
+        delivery.dropped += run.count_dropped(begun)
         self._run = None
         run.close()
         return deaths
 
-    def _order_run(self, run: FreeRun, worker: int, until: float, *, resume: bool) -> None:
-        message = encode(run.number, Kind.RUN, run.order(worker, resume=resume))
-        self._supervisor.post(worker, message, until)
-
     def _prepare(self, task: WorkerTask, until: float) -> None:
         """Have a replaced worker run where its predecessor stopped."""
         self._supervisor.ask(Kind.RESET, {task.worker: b""}, until)
-        news = encode(0, Kind.WAKE, self._publisher.news())
+        news = encode(0, Kind.WAKE, self._publisher.name.encode())
         self._supervisor.post(task.worker, news, until)
         if self._run is not None:
-            self._order_run(self._run, task.worker, until, resume=True)
+            self._supervisor.post(task.worker, self._run.order(task.worker, resume=True), until)
 
     def _wake(self, workers: Iterable[int], body: bytes, plan: Plan) -> None:
         message, until = encode(0, Kind.WAKE, body), monotonic() + plan.deadlines.step
@@ -181,12 +166,12 @@ class AsyncCollector(Lifecycle):
     def _take_news(self, run: FreeRun, until: float, delivery: Delivery) -> None:
         """Wait for finished stretches and deaths; there may be none until then."""
         messages, died = self._supervisor.poll(until)
-        for worker, message in messages:
+        for _, message in messages:
             if message.kind == Kind.STRETCH and message.sequence == run.number:
-                run.finish(worker, pickle.loads(message.body))  # noqa: S301 - our own worker's
+                run.finish(pickle.loads(message.body))  # noqa: S301 - our own worker's
         for worker in died:
             death = self._supervisor.death(worker)
-            delivery.marks.append(self._revival.revive(death, self._prepare))
+            delivery.marks.append(self._supervisor.revive(death, self._prepare))
             self._pulse.restart(worker)
 
     def _worker_time(self) -> NDArray[np.int64]:
@@ -194,6 +179,7 @@ class AsyncCollector(Lifecycle):
         return np.array([board.column(Note.ENV_NS).sum(), board.column(Note.POLICY_NS).sum()])
 
     def _divide_blocked_time(self, phases: Phases) -> None:
+        """Divide the time this call was blocked as the workers' own time was."""
         now = self._worker_time()
         env, policy = (now - self._spent).tolist()
         self._spent = now

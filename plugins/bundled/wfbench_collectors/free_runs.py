@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
@@ -15,20 +14,11 @@ from wfbench.collecting.buffer import RolloutBuffer
 from wfbench.contract import EnvInfo, Policy
 from wfbench.processes.segments import Segment
 
-from .board import Note
-from .ring import CONSUMED, HALT, Notice, RingShape, RunResult
-from .stretches import Publication, RunOrder
+from .shared import Note
+from .stretches import CONSUMED, HALT, Notice, RingShape, RunOrder
 from .supervisor import Supervisor
 from .tasks import WorkerTask
-
-
-@dataclass
-class Stretch:
-    """A finished stretch of one worker, of which `taken` columns were delivered."""
-
-    worker: int
-    notice: Notice
-    taken: int = 0
+from .wire import Kind, encode
 
 
 class Delivery:
@@ -48,16 +38,14 @@ class Delivery:
         """Return how many columns are still to come."""
         return self.buffer.columns - self.filled
 
-    def take(self, stretch: Stretch, slot: RolloutBuffer, envs: range) -> int:
-        """Copy as many columns of a stretch as are missing; return the bytes moved."""
-        count = min(len(envs) - stretch.taken, self.missing)
-        source = slice(stretch.taken, stretch.taken + count)
-        target = slice(self.filled, self.filled + count)
+    def take(self, notice: Notice, slot: RolloutBuffer, envs: Sequence[int], first: int) -> int:
+        """Copy the columns of a stretch from `first` on, as many as are missing; return bytes."""
+        source = slice(first, min(len(envs), first + self.missing))
+        target = slice(self.filled, self.filled + source.stop - first)
         self.env_id[target] = envs[source]
-        self.first_step[target] = stretch.notice.first_step
-        self.version[target] = stretch.notice.version
-        self.filled += count
-        stretch.taken += count
+        self.first_step[target] = notice.first_step
+        self.version[target] = notice.version
+        self.filled = target.stop
         columns = {name: array[:, source] for name, array in slot.arrays.items()}
         return self.buffer.put_columns(target, columns)
 
@@ -66,41 +54,29 @@ class Publisher:
     """Keeps the newest policy where workers find it."""
 
     def __init__(self) -> None:
-        self.number = 0
         self.version = 0
         self._segment: Segment | None = None
-        self._old: Segment | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name of the segment with the policy; empty without one."""
+        return self._segment.name if self._segment is not None else ""
 
     def publish(self, policy: Policy) -> int:
-        """Publish a policy unless it is the one published last; return the bytes written.
-
-        The policy before stays until `discard_old`, so that workers can be told first.
-        """
+        """Publish a policy unless it is the one published last; return the bytes written."""
         data = pickle.dumps(policy.snapshot())
         self.version = policy.version
         if self._segment is not None and self._segment.view()[:] == data:
             return 0
-        self._old = self._segment
-        self._segment = Segment.create(len(data))
-        self._segment.view()[:] = data
-        self.number += 1
+        segment = Segment.create(len(data))
+        segment.view()[:] = data
+        # A worker that misses the policy before waits for news.
+        self.close()
+        self._segment = segment
         return len(data)
 
-    def news(self) -> bytes:
-        """Return the body of a wake-up that says where the policy is; empty without a policy."""
-        if self._segment is None:
-            return b""
-        return pickle.dumps(Publication(self.number, self._segment.name))
-
-    def discard_old(self) -> None:
-        """Remove the policy before the newest one."""
-        if self._old is not None:
-            self._old.close()
-            self._old = None
-
     def close(self) -> None:
-        """Remove every policy."""
-        self.discard_old()
+        """Remove the policy."""
         if self._segment is not None:
             self._segment.close()
             self._segment = None
@@ -115,10 +91,7 @@ class Pulse:
         self._felt = np.full(len(self._beats), monotonic())
 
     def check(self, limit: float, *, excuse_waiting: bool) -> None:
-        """Raise DeadlineError if a worker made no step for `limit` seconds.
-
-        One that waits is excused as long as nobody has asked it for anything.
-        """
+        """Raise DeadlineError if a worker made no step for `limit` seconds."""
         board, now = self._supervisor.board, monotonic()
         beats = board.column(Note.BEAT)
         self._felt[beats != self._beats] = now
@@ -142,7 +115,9 @@ class FreeRun:
     ) -> None:
         self.number = number
         self.steps = steps
-        self.ready: deque[Stretch] = deque()
+        self.ready: deque[Notice] = deque()
+        self._taken = 0
+        """Columns of the oldest stretch that were delivered."""
         self._max_lag = max_lag
         self._envs = [task.envs for task in tasks]
         self._shape = RingShape(info, steps, max_lag + 1, tuple(map(len, self._envs)))
@@ -152,10 +127,7 @@ class FreeRun:
         self._next_step = [0] * len(tasks)
 
     def order(self, worker: int, *, resume: bool) -> bytes:
-        """Return the request that lets a worker run.
-
-        With `resume` it continues the numbering of the predecessor that it replaces.
-        """
+        """Return the request to run; `resume` continues the numbering of a predecessor."""
         order = RunOrder(
             run=self.number,
             ring=self._ring.name,
@@ -164,51 +136,50 @@ class FreeRun:
             number=self._finished[worker],
             first_step=self._next_step[worker] if resume else None,
         )
-        return pickle.dumps(order)
+        return encode(self.number, Kind.RUN, pickle.dumps(order))
 
-    def finish(self, worker: int, notice: Notice) -> None:
+    def finish(self, notice: Notice) -> None:
         """Take down that a worker has finished a stretch."""
-        self._finished[worker] = notice.number + 1
-        self._next_step[worker] = notice.first_step + self.steps
-        self.ready.append(Stretch(worker, notice))
+        self._finished[notice.worker] = notice.number + 1
+        self._next_step[notice.worker] = notice.first_step + self.steps
+        self.ready.append(notice)
 
     def deliver(self, delivery: Delivery, newest: Publisher) -> tuple[int, int | None]:
         """Deliver of the oldest stretch what is missing, or drop it if it is too old.
 
         Return the bytes moved and, if that freed a slot, its worker.
         """
-        stretch, moved = self.ready[0], 0
-        envs = self._envs[stretch.worker]
-        if self._too_old(stretch.notice, newest):
-            delivery.dropped += len(envs) - stretch.taken
-            stretch.taken = len(envs)
+        notice, moved, filled = self.ready[0], 0, delivery.filled
+        worker, envs = notice.worker, self._envs[notice.worker]
+        left = len(envs) - self._taken
+        if self._too_old(notice, newest):
+            delivery.dropped += left
         else:
-            slot = self._shape.slot(self._ring, stretch.worker, stretch.notice.number)
-            moved = delivery.take(stretch, slot, envs)
-        if stretch.taken < len(envs):
-            return moved, None
+            slot = self._shape.slot(self._ring, worker, notice.number)
+            moved = delivery.take(notice, slot, envs, self._taken)
+            if delivery.filled - filled < left:
+                self._taken += delivery.filled - filled
+                return moved, None
         self.ready.popleft()
-        self.control[CONSUMED + stretch.worker] += 1
-        return moved, stretch.worker
+        self._taken = 0
+        self.control[CONSUMED + worker] += 1
+        return moved, worker
 
-    def count_dropped(self, results: Mapping[int, RunResult]) -> int:
-        """Return how many columns are lost if nothing more is delivered."""
-        dropped = -sum(stretch.taken for stretch in self.ready)
-        for worker, result in results.items():
-            unread = result.finished - int(self.control[CONSUMED + worker])
-            dropped += len(self._envs[worker]) * (unread + (result.abandoned > 0))
-        return dropped
-
-    def halt(self) -> None:
-        """Have workers stop as soon as they notice."""
-        self.control[HALT] = 1
+    def count_dropped(self, begun: Mapping[int, int]) -> int:
+        """Return how many columns are lost of the stretches that workers have `begun`."""
+        lost = [
+            len(self._envs[worker]) * (count - int(self.control[CONSUMED + worker]))
+            for worker, count in begun.items()
+        ]
+        return sum(lost) - self._taken
 
     def close(self) -> None:
-        """Remove the ring."""
+        """Have workers stop as soon as they notice, and remove the ring."""
+        self.control[HALT] = 1
         del self.control
         self._ring.close()
 
     def _too_old(self, notice: Notice, newest: Publisher) -> bool:
         lag = newest.version - notice.version
-        replaced = notice.publication != newest.number and lag == 0
+        replaced = notice.policy != newest.name and lag == 0
         return replaced or not 0 <= lag <= self._max_lag

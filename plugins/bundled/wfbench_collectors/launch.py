@@ -12,21 +12,12 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import NamedTuple
 
 from wfbench.contract import CollectError, DeadlineError, UsageError
+from wfbench.processes.channel import Channel
 from wfbench.processes.children import python_command, worker_variables
 
 from . import nursery
-from .wire import readable
-
-
-class Exit(NamedTuple):
-    """How a worker ended."""
-
-    worker: int
-    pid: int
-    code: int
 
 
 class Nursery:
@@ -35,7 +26,7 @@ class Nursery:
     def __init__(self, method: str, preload: Sequence[str], until: float) -> None:
         ours, theirs = socket.socketpair()
         self._control = ours
-        self._pending = b""
+        self._reports = Channel(ours)
         self._process: subprocess.Popen[bytes] | None = None
         self.exitcode: int | None = None
         with theirs:
@@ -70,37 +61,23 @@ class Nursery:
 
     def signal(self, worker: int, number: signal.Signals) -> None:
         """Send a signal to a worker, if it still lives."""
-        self._control.settimeout(0.2)
-        with suppress(OSError):
-            self._control.sendall(nursery.COMMAND.pack(nursery.SIGNAL, worker, number))
+        self._command(nursery.SIGNAL, worker, number)
 
-    def exits(self) -> list[Exit]:
-        """Return the exits reported since the last call, without waiting."""
+    def exits(self) -> dict[int, int]:
+        """Return the workers that ended since the last call with their exit codes."""
+        exits: dict[int, int] = {}
         self._control.settimeout(0.0)
         try:
-            while data := self._control.recv(4096):
-                self._pending += data
+            while reports := self._reports.receive():
+                exits.update(reports)
+        except EOFError:
             self._wait(0.5)
-        except BlockingIOError:
-            pass
-        except ConnectionResetError:
-            self._wait(0.5)
-        size = nursery.REPORT.size
-        whole = len(self._pending) // size * size
-        reports = list(nursery.REPORT.iter_unpack(self._pending[:whole]))
-        self._pending = self._pending[whole:]
-        return [
-            Exit(worker, pid, code)
-            for event, worker, pid, code in reports
-            if event == nursery.EXITED
-        ]
+        return exits
 
     def end(self, timeout: float) -> None:
         """End the nursery and with it whatever worker is left, within `timeout` or by force."""
         until = monotonic() + timeout
-        self._control.settimeout(0.2)
-        with suppress(OSError):
-            self._control.sendall(nursery.COMMAND.pack(nursery.BYE, 0, 0))
+        self._command(nursery.BYE)
         if not self._wait(max(0.0, until - monotonic())):
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
@@ -110,12 +87,20 @@ class Nursery:
         self._control.close()
 
     def _greet(self, until: float) -> None:
-        if not readable(self._control.fileno(), max(0.0, until - monotonic())):
-            raise DeadlineError("the workers' modules were not imported within the start deadline")
-        data = self._control.recv(nursery.REPORT.size)
-        if len(data) < nursery.REPORT.size:
+        try:
+            self._reports.recv(max(0.0, until - monotonic()))
+        except TimeoutError:
+            late = "the workers' modules were not imported within the start deadline"
+            raise DeadlineError(late) from None
+        except EOFError:
             self._wait(1.0)
-            raise CollectError(f"the process that starts workers ended with {self.exitcode}")
+            ended = f"the process that starts workers ended with {self.exitcode}"
+            raise CollectError(ended) from None
+
+    def _command(self, command: int, worker: int = 0, number: int = 0) -> None:
+        self._control.settimeout(0.2)
+        with suppress(OSError):
+            self._control.sendall(nursery.COMMAND.pack(command, worker, number))
 
     def _execute(self, theirs: socket.socket, method: str, preload: Sequence[str]) -> int:
         descriptor = theirs.fileno()
@@ -142,7 +127,7 @@ class Nursery:
             try:
                 _close_all_but(theirs.fileno())
                 os.environ.update(worker_variables(parent))
-                nursery.run(theirs, parent, fresh=False, preload=preload)
+                nursery.main((theirs.fileno(), parent, "fork", preload))
             finally:
                 os._exit(70)
         return pid

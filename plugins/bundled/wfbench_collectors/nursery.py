@@ -22,6 +22,7 @@ from contextlib import suppress
 from importlib import import_module
 from time import monotonic, sleep
 
+from wfbench.processes.channel import Channel
 from wfbench.processes.children import python_command
 from wfbench.processes.leftovers import remove_stale_segments
 from wfbench.processes.segments import segment_dir
@@ -30,25 +31,20 @@ COMMAND = struct.Struct("<Bii")
 """Command, worker index, signal number. A SPAWN carries the worker's two pipe ends with it."""
 SPAWN, SIGNAL, BYE = 1, 2, 3
 
-REPORT = struct.Struct("<Biii")
-"""Event, worker index, pid, exit code as `os.waitstatus_to_exitcode` gives it."""
-READY, EXITED = 1, 2
-
 _ORPHAN_GRACE = 2.0
 
 
-def main(setup: tuple[int, int, str, list[str]]) -> None:
-    """Run a nursery that was started as its own program."""
+def main(setup: tuple[int, int, str, Sequence[str]]) -> None:
+    """Serve commands until the collector says goodbye or is gone; never return.
+
+    `setup` is the control stream, the collector's pid, the start method and modules to import.
+    """
     descriptor, parent, method, preload = setup
-    run(socket.socket(fileno=descriptor), parent, fresh=method == "spawn", preload=preload)
-
-
-def run(control: socket.socket, parent: int, *, fresh: bool, preload: Sequence[str]) -> None:
-    """Serve commands until the collector says goodbye or is gone; never return."""
     try:
+        control = socket.socket(fileno=descriptor)
         _settle()
         _preload(control, preload)
-        nursery = _Nursery(control, fresh=fresh)
+        nursery = _Nursery(control, fresh=method == "spawn")
         if not nursery.serve():
             _reap_after(parent)
     finally:
@@ -71,10 +67,8 @@ def _settle() -> None:
 def _preload(control: socket.socket, modules: Sequence[str]) -> None:
     """Import modules and warm them up (see `wfbench.contract.env`), once for all workers.
 
-    The end of the control stream ends even an import that never returns.
-
     Nothing is sent to a nursery that has not reported ready, so the only thing that can happen on
-    the control stream before is its end, and a signal's default action needs no interpreter.
+    the control stream before is its end: a signal, which ends even an import that never returns.
     """
     fcntl.fcntl(control, fcntl.F_SETOWN, os.getpid())
     flags = fcntl.fcntl(control, fcntl.F_GETFL)
@@ -89,12 +83,13 @@ def _preload(control: socket.socket, modules: Sequence[str]) -> None:
     gc.collect()
     gc.freeze()
     with suppress(OSError):
-        control.sendall(REPORT.pack(READY, -1, os.getpid(), 0))
+        Channel(control).send("ready")
 
 
 class _Nursery:
     def __init__(self, control: socket.socket, *, fresh: bool) -> None:
         self._control = control
+        self._reports = Channel(control)
         self._fresh = fresh
         self._children: dict[int, int] = {}
         self._bell, self._clapper = socket.socketpair()
@@ -150,14 +145,14 @@ class _Nursery:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             for end in (self._control, self._bell, self._clapper):
                 end.close()
+            setup = (descriptors, worker, nursery)
             if self._fresh:
                 for descriptor in descriptors:
                     os.set_inheritable(descriptor, True)  # noqa: FBT003
-                setup = [list(descriptors), worker, nursery]
                 os.execv(sys.executable, python_command(f"{__package__}.worker", setup))  # noqa: S606
-            from .worker import serve
+            from .worker import main as work
 
-            serve(descriptors, worker, nursery)
+            work(setup)
         finally:
             os._exit(70)
 
@@ -169,8 +164,7 @@ class _Nursery:
             if pid in self._children:
                 code = os.waitstatus_to_exitcode(status)
                 with suppress(OSError):
-                    report = REPORT.pack(EXITED, self._children.pop(pid), pid, code)
-                    self._control.sendall(report)
+                    self._reports.send((self._children.pop(pid), code))
 
 
 def _reap_after(parent: int) -> None:

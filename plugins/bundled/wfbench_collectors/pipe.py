@@ -10,7 +10,7 @@ import numpy as np
 from wfbench.contract import EnvInfo, StepArrays
 from wfbench.contract.record import PLAIN_FIELDS
 
-from .barrier import BarrierCollector, Transport
+from .barrier import BarrierCollector, StepHandler, Transport
 from .options import PipeOptions
 from .tasks import WorkerTask
 
@@ -18,7 +18,7 @@ from .tasks import WorkerTask
 class PipeTransport(Transport):
     """Actions go out as pickled lists, results come back as pickled arrays."""
 
-    handler = "wfbench_collectors.answers:PipeHandler"
+    handler = "wfbench_collectors.pipe:PipeHandler"
 
     def allocate(self, n_envs: int, info: EnvInfo) -> None:
         """Make arrays of this process."""
@@ -43,11 +43,26 @@ class PipeTransport(Transport):
             out.final_obs[out.ended] = final_obs
 
 
-class PipeCollector(BarrierCollector):
-    """The documented design: a process per environment, pickled messages.
+class PipeHandler(StepHandler):
+    """Everything crosses as pickled messages."""
 
-    Takes the options of `PipeOptions`.
-    """
+    def reset(self, body: bytes) -> bytes:  # noqa: ARG002 - seeds came with the task
+        """Return the first observations."""
+        self._out = StepArrays.allocate(len(self.envs), self.envs.info)
+        self.envs.reset(self._out.obs)
+        return pickle.dumps(self._out.obs)
+
+    def step(self, body: bytes) -> bytes:
+        """Apply the actions and return what comes of them."""
+        out = self._out
+        self._step_envs(np.array(pickle.loads(body), np.int64), out)  # noqa: S301 - our collector's
+        ended = out.ended
+        final_obs = out.final_obs[ended] if ended.any() else None
+        return pickle.dumps((*(getattr(out, name) for name in PLAIN_FIELDS), final_obs))
+
+
+class PipeCollector(BarrierCollector):
+    """The documented design: a process per environment, pickled messages; see `PipeOptions`."""
 
     name = "pipe"
 

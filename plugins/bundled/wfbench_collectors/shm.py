@@ -5,23 +5,23 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from wfbench.contract import EnvInfo, StepArrays
 from wfbench.contract.record import PLAIN_FIELDS, StepRecord, array_shapes
 from wfbench.processes.limits import usable_cores
 from wfbench.processes.segments import Segment
 
-from .barrier import BarrierCollector, Transport
-from .layout import ArrayLayout
+from .barrier import BarrierCollector, StepHandler, Transport
 from .options import ShmOptions
+from .shared import ArrayLayout
 
 
 class ShmTransport(Transport):
     """Actions and results lie in one shared segment; each worker owns a run of rows."""
 
-    handler = "wfbench_collectors.answers:ShmHandler"
-
-    def __init__(self) -> None:
-        self._segment: Segment | None = None
+    handler = "wfbench_collectors.shm:ShmHandler"
 
     def allocate(self, n_envs: int, info: EnvInfo) -> None:
         """Make arrays in a new segment."""
@@ -37,8 +37,6 @@ class ShmTransport(Transport):
 
     def reset_body(self) -> bytes:
         """Return where the arrays are."""
-        if self._segment is None:
-            raise ValueError("the shared arrays were not allocated")
         return pickle.dumps((self._segment.name, self._layout))
 
     def shared_bytes(self, rows: int) -> int:
@@ -47,17 +45,33 @@ class ShmTransport(Transport):
 
     def close(self) -> None:
         """Remove the segment."""
-        if self._segment is not None:
+        if hasattr(self, "_segment"):
             del self.actions, self.out
             self._segment.close()
-            self._segment = None
+            del self._segment
+
+
+class ShmHandler(StepHandler):
+    """Actions and results are in shared arrays; messages only wake the other side."""
+
+    def reset(self, body: bytes) -> bytes:
+        """Find the arrays and write the first observations."""
+        name, layout = pickle.loads(body)  # noqa: S301 - our collector's
+        self._segment = Segment.attach(name)
+        arrays = layout.arrays(self._segment.view())
+        self._actions: NDArray[np.int64] = arrays["actions"][self.task.rows]
+        self._out = StepArrays.among(arrays).rows(self.task.rows)
+        self.envs.reset(self._out.obs)
+        return b""
+
+    def step(self, body: bytes) -> bytes:  # noqa: ARG002 - the actions are shared
+        """Apply the actions."""
+        self._step_envs(self._actions, self._out)
+        return b""
 
 
 class ShmCollector(BarrierCollector):
-    """A slice of the environments per core, shared arrays and a few-byte wake-up.
-
-    Takes the options of `ShmOptions`.
-    """
+    """A slice of the environments per core, shared arrays, a short wake-up; see `ShmOptions`."""
 
     name = "shm"
 

@@ -1,4 +1,8 @@
-"""What a free-running worker does."""
+"""Stretches: the shared ring that free-running workers fill with them, and how they make them.
+
+A stretch is a fixed number of consecutive steps of all environments of one worker, made by one
+policy. Each worker has its own slots; it fills them in turn, and the collector frees them in turn.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,72 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.collecting.buffer import RolloutBuffer
+from wfbench.collecting.buffer import RolloutBuffer, buffer_shapes
 from wfbench.collecting.phases import Phases
 from wfbench.collecting.playing import play
-from wfbench.contract import Policy, PolicySnapshot
+from wfbench.contract import EnvInfo, Policy, PolicySnapshot
 from wfbench.processes.segments import Segment
 
-from .board import Board, Note
-from .ring import CONSUMED, DEMAND, HALT, Notice, RingShape, RunResult
+from .shared import ArrayLayout, Board, Note
 from .tasks import WorkerTask
 from .wire import Kind, WorkerEnd
 from .worker import Handler
 
+HALT, DEMAND, CONSUMED = 0, 1, 2
+"""Control words: stop running; a `collect` waits; from here, slots freed so far per worker."""
+
+
+class Notice(NamedTuple):
+    """What a worker says of a stretch it has finished."""
+
+    worker: int
+    number: int
+    """How many stretches this worker had finished before; its slot follows from it."""
+    policy: str
+    """Name of the segment its policy came from."""
+    version: int
+    first_step: int
+
 
 @dataclass(frozen=True)
-class RunOrder:
+class RingShape:
+    """Everything that fixes where things are; it crosses to workers."""
+
+    info: EnvInfo
+    steps: int
+    slots: int
+    envs: tuple[int, ...]
+    """How many environments each worker has."""
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the whole ring."""
+        return self._offset(len(self.envs))
+
+    def control(self, segment: Segment) -> NDArray[np.int64]:
+        """Return the control words."""
+        words: NDArray[np.int64] = self._control().arrays(segment.view())["control"]
+        return words
+
+    def slot(self, segment: Segment, worker: int, number: int) -> RolloutBuffer:
+        """Return the slot of a worker's stretch."""
+        layout = self._stretch(self.envs[worker])
+        offset = self._offset(worker) + (number % self.slots) * layout.size
+        arrays = layout.arrays(segment.view(), offset)
+        return RolloutBuffer(self.steps, self.envs[worker], self.info, arrays)
+
+    def _offset(self, worker: int) -> int:
+        before = sum(self._stretch(envs).size for envs in self.envs[:worker])
+        return self._control().size + self.slots * before
+
+    def _control(self) -> ArrayLayout:
+        return ArrayLayout({"control": ((CONSUMED + len(self.envs),), "i8")})
+
+    def _stretch(self, envs: int) -> ArrayLayout:
+        return ArrayLayout(buffer_shapes(self.steps, envs, self.info))
+
+
+class RunOrder(NamedTuple):
     """A request to run freely."""
 
     run: int
@@ -35,21 +90,6 @@ class RunOrder:
     """The number of its next stretch."""
     first_step: int | None
     """The number of its environments' next step; None: go on counting."""
-
-
-class Publication(NamedTuple):
-    """Where the newest policy is; the body of a wake-up, whose body is empty without news."""
-
-    number: int
-    segment: str
-
-
-class _Held(NamedTuple):
-    """The policy a worker acts with."""
-
-    publication: int
-    version: int
-    policy: Policy
 
 
 class StretchHandler(Handler):
@@ -64,24 +104,29 @@ class StretchHandler(Handler):
         self._seeds = np.array(task.seeds, np.uint64)
         self._first_step = 0
         self._phases = Phases()
-        self._published = Publication(0, "")
-        self._held: _Held | None = None
+        self._newest = ""
+        """Name of the segment with the newest policy."""
+        self._held = ""
+        """Name of the segment the policy at hand came from."""
+        self._policy: Policy
 
-    def handle(self, kind: int, body: bytes) -> bytes:
-        """Reset, take news of a policy, or run until told to stop."""
-        if kind == Kind.RESET:
-            self._obs = self.envs.first_obs()
-            self._notes[Note.ENV] = 0
-        elif kind == Kind.WAKE:
-            self._take_news(body)
-        elif kind == Kind.RUN:
-            return pickle.dumps(self._run(pickle.loads(body)))  # noqa: S301 - our collector's
-        else:
-            raise ValueError(f"request {kind} is not known")
+    def reset(self, body: bytes) -> bytes:  # noqa: ARG002 - seeds came with the task
+        """Keep the first observations."""
+        self._obs = self.envs.first_obs()
         return b""
 
-    def _run(self, order: RunOrder) -> RunResult:
-        """Run freely until halted or asked for something else."""
+    def wake(self, body: bytes) -> bytes:
+        """Take down where the newest policy is; a wake-up without news is empty."""
+        if body:
+            self._newest = body.decode()
+        return b""
+
+    def run(self, body: bytes) -> bytes:
+        """Run freely until halted or asked for something else; return the stretches begun."""
+        order: RunOrder = pickle.loads(body)  # noqa: S301 - our collector's
+        return pickle.dumps(self._run(order))
+
+    def _run(self, order: RunOrder) -> int:
         shape, segment = order.shape, Segment.attach(order.ring)
         control = shape.control(segment)
         slots = [shape.slot(segment, self.task.worker, slot) for slot in range(shape.slots)]
@@ -93,20 +138,17 @@ class StretchHandler(Handler):
             free = unread < shape.slots and (control[DEMAND] or unread < order.max_lag)
             if not self._listen(block=not free):
                 break
-            if not free:
-                continue
-            found = self._policy()
-            if found is None:
+            if not free or not self._take_policy():
                 continue
             first_step = self._first_step
-            made = self._stretch(found.policy, slots[number % shape.slots], control)
+            made = self._stretch(slots[number % shape.slots], control)
             self._first_step += made
             if made < shape.steps:
-                return RunResult(number, made)
-            notice = Notice(number, found.publication, found.version, first_step)
+                return number + (made > 0)
+            notice = Notice(self.task.worker, number, self._held, self._policy.version, first_step)
             self._end.send(order.run, Kind.STRETCH, pickle.dumps(notice))
             number += 1
-        return RunResult(number, 0)
+        return number
 
     def _listen(self, *, block: bool) -> bool:
         """Take in wake-ups; return False on another request, which is left to be answered."""
@@ -117,36 +159,31 @@ class StretchHandler(Handler):
             if message.kind != Kind.WAKE:
                 self._end.put_back(message)
                 return False
-            self._take_news(message.body)
+            self.wake(message.body)
             block = False
         return True
 
-    def _take_news(self, body: bytes) -> None:
-        if body:
-            self._published = pickle.loads(body)  # noqa: S301 - our collector's
-
-    def _policy(self) -> _Held | None:
-        """Return the newest policy; None if it was replaced and news of that is on its way."""
-        publication, name = self._published
-        if self._held is None or self._held.publication != publication:
+    def _take_policy(self) -> bool:
+        """Hold the newest policy; return False if news of its replacement had to be awaited."""
+        if self._held != self._newest:
             try:
-                segment = Segment.attach(name)
+                segment = Segment.attach(self._newest)
             except FileNotFoundError:
                 self._listen(block=True)
-                return None
-            snapshot: PolicySnapshot = pickle.loads(segment.view())  # noqa: S301 - as above
+                return False
+            snapshot: PolicySnapshot = pickle.loads(segment.view())  # noqa: S301 - our collector's
             segment.close()
-            self._held = _Held(publication, snapshot.version, snapshot.policy())
-        return self._held
+            self._held, self._policy = self._newest, snapshot.policy()
+        return True
 
-    def _stretch(self, policy: Policy, slot: RolloutBuffer, control: NDArray[np.int64]) -> int:
+    def _stretch(self, slot: RolloutBuffer, control: NDArray[np.int64]) -> int:
         """Fill a slot, unless the run is halted; return how many steps were made."""
         notes, phases = self._notes, self._phases
         slot.obs[0] = self._obs
         made = 0
         if not control[HALT]:
             steps = play(
-                policy,
+                self._policy,
                 slot,
                 self._seeds,
                 self._first_step,

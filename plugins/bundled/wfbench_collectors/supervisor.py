@@ -10,20 +10,21 @@ from __future__ import annotations
 import pickle
 import resource
 import signal
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 
 from wfbench.collecting.faults import cause_of
-from wfbench.contract import CollectError, DeadlineError, EnvRef, Plan, UsageError, WorkerError
+from wfbench.contract import DeadlineError, Plan, UsageError, WorkerError
 from wfbench.processes.children import exit_text
 from wfbench.processes.leftovers import remove_stale_segments
 
-from .board import Board
-from .tasks import WorkerTask
+from .options import ProcessOptions
+from .shared import Board
+from .tasks import WorkerTask, common_info, fresh_seeds
 from .watch import News, Watch
-from .wire import Kind, Message, encode, readable
+from .wire import Kind, Message, encode, ready
 from .worker import Built
 
 _SPARE_DESCRIPTORS = 64
@@ -33,55 +34,66 @@ _NAP = 0.2
 
 
 class Supervisor:
-    """Starts workers, talks to them, notices when they die, and ends them."""
+    """Starts a worker per task, talks to them, notices when they die, replaces and ends them.
 
-    def __init__(self, plan: Plan, start_method: str) -> None:
+    `tasks` is kept up to date: a replaced worker's environments have new seeds, derived from those
+    of the plan, so that no stream is collected twice and what killed the worker need not recur.
+    """
+
+    watch: Watch
+    board: Board
+
+    def __init__(self, plan: Plan, options: ProcessOptions, tasks: list[WorkerTask]) -> None:
+        self.tasks = tasks
+        self.restarts = 0
+        """How many dead workers were replaced."""
         self._plan = plan
-        self._method = start_method
-        self._watch: Watch | None = None
-        self._board: Board | None = None
+        self._options = options
         self._sequence = 0
         self._unasked: list[tuple[int, Message]] = []
         self._unseen: set[int] = set()
 
-    @property
-    def board(self) -> Board:
-        """Return what the workers let be seen."""
-        if self._board is None:
-            raise CollectError("no workers were started")
-        return self._board
-
-    @property
-    def watch(self) -> Watch:
-        """Return the workers themselves."""
-        if self._watch is None:
-            raise CollectError("no workers were started")
-        return self._watch
-
-    @property
-    def traffic(self) -> tuple[int, int]:
-        """Return the messages and bytes that were sent and received."""
-        return self.watch.traffic
-
-    def start(self, tasks: Sequence[WorkerTask], until: float) -> list[Built]:
-        """Start one worker per task and have each build its environments."""
-        _refuse_too_many(len(tasks))
+    def start(self, until: float) -> Built:
+        """Start the workers; return what their environments have in common."""
+        workers = range(len(self.tasks))
+        _refuse_too_many(len(workers))
         remove_stale_segments()
         # No shared memory before the nursery is ready: while it imports, it could not remove what
         # is left if this process is killed.
-        self._watch = Watch(self._method, _modules(self._plan.env, tasks), until)
-        self._board = Board.create(len(tasks))
-        for task in tasks:
-            self.watch.spawn(replace(task, board=self.board.name), until)
-        return self._build(range(len(tasks)), until)
+        self.watch = Watch(self._options.start_method, self._modules(), until)
+        self.board = Board.create(len(workers))
+        for worker in workers:
+            self.watch.spawn(worker, until)
+        built = self._build(workers, until)
+        info = common_info([answer.info for answer in built])
+        return Built(info, all(answer.true_state for answer in built))
 
-    def restart(self, worker: int, task: WorkerTask, until: float) -> None:
-        """Replace a dead worker; its predecessor is certainly gone."""
-        if not self.watch.retire(worker):
-            raise self.late([worker])
-        self._unseen.discard(worker)
-        self.watch.spawn(replace(task, board=self.board.name), until)
-        self._build([worker], until)
+    def revive(self, death: WorkerError, prepare: Callable[[WorkerTask, float], None]) -> str:
+        """Replace a dead worker and `prepare` the new one; return the mark of the sample.
+
+        Raise the death itself if deaths are not to be survived, or too many were.
+        """
+        first, worker = death, death.worker
+        while True:
+            self._refuse_more(death)
+            if not self.watch.retire(worker):
+                raise self.late([worker])
+            self._unseen.discard(worker)
+            self.restarts += 1
+            task = self.tasks[worker]
+            seeds = fresh_seeds(self._plan.env_seeds[task.rows], self.restarts)
+            task = self.tasks[worker] = replace(task, seeds=seeds)
+            until = monotonic() + self._plan.deadlines.start
+            try:
+                self.watch.spawn(worker, until)
+                self._build([worker], until)
+                prepare(task, until)
+            except WorkerError as error:
+                if error.exitcode is None:
+                    raise
+                death = error
+            else:
+                return f"restarted with new seeds after {first}"
 
     def next_sequence(self) -> int:
         """Return a number no request had before."""
@@ -144,7 +156,7 @@ class Supervisor:
         By then most others have. A death is seen after the nap, so it is a short one.
         """
         nap = min(_NAP, max(0.0, until - monotonic()))
-        readable(self.watch.workers[worker].end.fileno(), nap)
+        ready(self.watch.workers[worker].end.fileno(), nap)
 
     def poll(self, until: float) -> News:
         """Wait for anything to happen, as `Watch.poll` does, or return what `gather` kept."""
@@ -157,7 +169,7 @@ class Supervisor:
         """Return the error to raise when these workers did not answer in time."""
         names = []
         for index in sorted(workers)[:3]:
-            task, env = self.watch.workers[index].task, self.board.running_env(index)
+            task, env = self.tasks[index], self.board.running_env(index)
             where = f"worker {index}"
             if env is not None:
                 where += f" (in env {env}, seed {task.seeds[env - task.first]})"
@@ -171,7 +183,7 @@ class Supervisor:
     def death(self, worker: int) -> WorkerError:
         """Return how a dead worker died, as the error to raise or to mark a sample with."""
         code = self.watch.await_exit(worker)
-        task, env = self.watch.workers[worker].task, self.board.running_env(worker)
+        task, env = self.tasks[worker], self.board.running_env(worker)
         if env is None and len(task.envs) == 1:
             env = task.first
         cause = "closed its connection and did not end" if code is None else exit_text(code)
@@ -187,54 +199,64 @@ class Supervisor:
     def close(self, timeout: float) -> None:
         """End every worker and release everything, within `timeout` seconds."""
         until = monotonic() + timeout
-        watch, self._watch = self._watch, None
-        if watch is not None:
-            self._descend(watch, timeout)
-            watch.close(min(0.15 * timeout, max(0.0, until - monotonic())))
-        if self._board is not None:
-            self._board.close()
-            self._board = None
+        if hasattr(self, "watch"):
+            self._descend(timeout)
+            self.watch.close(min(0.15 * timeout, max(0.0, until - monotonic())))
+        if hasattr(self, "board"):
+            self.board.close()
 
-    def _descend(self, watch: Watch, timeout: float) -> None:
-        request = encode(self.next_sequence(), Kind.CLOSE)
+    def _descend(self, timeout: float) -> None:
+        watch, request = self.watch, encode(self.next_sequence(), Kind.CLOSE)
         for worker in watch.alive():
             watch.send(worker, request, 0.0)
-        _await_deaths(watch, monotonic() + 0.3 * timeout)
+        self._await_deaths(monotonic() + 0.3 * timeout)
         for number in (signal.SIGTERM, signal.SIGKILL):
             for worker in watch.alive():
                 watch.nursery.signal(worker, number)
-            _await_deaths(watch, monotonic() + 0.2 * timeout)
+            self._await_deaths(monotonic() + 0.2 * timeout)
+
+    def _await_deaths(self, until: float) -> None:
+        while self.watch.alive():
+            with suppress(WorkerError):
+                self.watch.poll(until)
+            if monotonic() >= until:
+                return
 
     def _build(self, workers: Iterable[int], until: float) -> list[Built]:
-        bodies = {index: _pickled(self.watch.workers[index].task) for index in workers}
+        bodies = {worker: self._order(self.tasks[worker]) for worker in workers}
         replies, _ = self.ask(Kind.BUILD, bodies, until)
-        return [pickle.loads(replies[index]) for index in bodies]  # noqa: S301 - our own worker's
+        return [pickle.loads(replies[worker]) for worker in bodies]  # noqa: S301 - our own worker's
 
+    def _order(self, task: WorkerTask) -> bytes:
+        """Return the request to build the environments of a task."""
+        try:
+            return pickle.dumps((task, self.board.name))
+        except Exception as error:
+            raise UsageError(
+                f"the options of environment {task.env.name!r} cannot be sent to a worker "
+                f"({cause_of(error)}); give plain values and an import path as factory"
+            ) from error
 
-def _await_deaths(watch: Watch, until: float) -> None:
-    while watch.alive():
-        with suppress(WorkerError):
-            watch.poll(until)
-        if monotonic() >= until:
-            return
+    def _modules(self) -> list[str]:
+        """Return what a worker will import, so that it can be imported once for all of them."""
+        task, env = self.tasks[0], self._plan.env
+        paths = [__package__ + ".worker:", task.handler, env.factory]
+        if env.batched is not None and task.batched:
+            paths.append(env.batched)
+        return [path.partition(":")[0] for path in paths]
 
-
-def _modules(env: EnvRef, tasks: Sequence[WorkerTask]) -> list[str]:
-    """Return what a worker will import, so that it can be imported once for all of them."""
-    paths = [__package__ + ".worker:", tasks[0].handler, env.factory]
-    if env.batched is not None and tasks[0].batched:
-        paths.append(env.batched)
-    return [path.partition(":")[0] for path in paths]
-
-
-def _pickled(task: WorkerTask) -> bytes:
-    try:
-        return pickle.dumps(task)
-    except Exception as error:
-        raise UsageError(
-            f"the options of environment {task.env.name!r} cannot be sent to a worker "
-            f"({cause_of(error)}); give plain values and an import path as factory"
-        ) from error
+    def _refuse_more(self, death: WorkerError) -> None:
+        if not self._options.survives_deaths:
+            raise death
+        if self.restarts >= self._options.restarts:
+            raise WorkerError(
+                f"{death.cause}; {self.restarts} dead workers were replaced before; no more are",
+                worker=death.worker,
+                env=death.env,
+                seed=death.seed,
+                exitcode=death.exitcode,
+                traceback=death.traceback,
+            ) from death
 
 
 def _refuse_too_many(workers: int) -> None:

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from wfbench.collecting.checks import spaces_of
 from wfbench.contract import EnvInfo, EnvRef, Plan, PluginError
 
 from .options import ProcessOptions
@@ -28,8 +29,6 @@ class WorkerTask:
     check: bool
     batched: bool
     """Whether to step the batched form."""
-    board: str = ""
-    """Name of the board's segment; the supervisor sets it."""
 
     @property
     def envs(self) -> range:
@@ -73,10 +72,6 @@ def common_info(infos: Sequence[EnvInfo]) -> EnvInfo:
     """Return what all workers say of their environments; raise PluginError if they differ."""
     first = infos[0]
     for worker, info in enumerate(infos):
-        if (info.obs_shape, info.obs_dtype, info.num_actions) != (
-            first.obs_shape,
-            first.obs_dtype,
-            first.num_actions,
-        ):
+        if spaces_of(info) != spaces_of(first):
             raise PluginError(f"environments differ: worker {worker} has {info}, others {first}")
     return first

@@ -53,27 +53,20 @@ def run_all(functions: Sequence[Callable[[ThreadTask], None]], limit: float, wha
         task.start()
     try:
         while pending:
-            done = _next_done(finished, pending, limit, what)
-            if done is not None:
-                pending.remove(done)
-                if done.error is not None:
-                    raise done.error
+            wait = min(task.last_beat for task in pending) + limit - perf_counter()
+            try:
+                done = finished.get(timeout=max(wait, 0.0))
+            except Empty:
+                if wait > 0:
+                    continue
+                message = f"{what} took longer than its deadline of {limit:g} s"
+                raise DeadlineError(message) from None
+            pending.remove(done)
+            if done.error is not None:
+                raise done.error
     finally:
         for task in pending:
             task.wanted = False
         give_up = perf_counter() + min(_LEAVING, limit)
         for task in pending:
             task.join(max(0.0, give_up - perf_counter()))
-
-
-def _next_done(
-    finished: SimpleQueue[ThreadTask], pending: set[ThreadTask], limit: float, what: str
-) -> ThreadTask | None:
-    """Return the next task to finish, or None if there was only progress."""
-    wait = min(task.last_beat for task in pending) + limit - perf_counter()
-    try:
-        return finished.get(timeout=max(wait, 0.0))
-    except Empty:
-        if wait <= 0:
-            raise DeadlineError(f"{what} took longer than its deadline of {limit:g} s") from None
-        return None

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.collecting.batch import build_slice
-from wfbench.collecting.buffer import RolloutBuffer
 from wfbench.collecting.faults import cause_of, trace_of
 from wfbench.collecting.phases import Phases
 from wfbench.collecting.synchronous import CollectCall, SynchronousCollector
@@ -44,7 +43,6 @@ class _Part:
 
     index: int
     columns: slice
-    seeds: NDArray[np.uint64]
     envs: Any = None
     busy: bool = False
     """A thread is in its environments; for ever, if one hangs."""
@@ -54,10 +52,9 @@ class VectorCollector(SynchronousCollector):
     """Each thread steps its own slice of environments with its own copy of the policy.
 
     The batched form writes straight into the arrays of the rollout, and neither it nor a compiled
-    policy holds the GIL. An environment that has no batched form is stepped one by one in a single
-    thread instead; a warning is logged and `EnvInfo.batched` is False. Environments run in threads,
-    so one that hangs is reported at its deadline, but its thread stays until the process ends, and
-    a fault that kills the process cannot be survived.
+    policy holds the GIL. An environment without one is stepped one by one in a single thread, with
+    a warning. One that hangs is reported at its deadline, but its thread stays until the process
+    ends, and a fault that kills the process cannot be survived.
     """
 
     name = "vector"
@@ -83,8 +80,7 @@ class VectorCollector(SynchronousCollector):
         self._begin(plan)
         count = self._thread_count(plan) if batched else 1
         bounds = pairwise(plan.n_envs * i // count for i in range(count + 1))
-        columns = [slice(first, stop) for first, stop in bounds]
-        self._parts = [_Part(i, here, self._seeds[here]) for i, here in enumerate(columns)]
+        self._parts = [_Part(index, slice(*here)) for index, here in enumerate(bounds)]
         self._copies = []
         first_obs: list[NDArray[Any]] = []
         # One after the other: constructors are seldom made for being called by two threads.
@@ -119,7 +115,7 @@ class VectorCollector(SynchronousCollector):
                 if not task.beat(perf_counter()):
                     return
             if call.plan.check and call.info.batched:
-                _refuse_not_finite(part, call.buffer)
+                _refuse_not_finite(part, call)
 
     def _close(self, plan: Plan) -> None:
         parts, self._parts, self._copies = self._parts, [], []
@@ -155,7 +151,7 @@ def _build_all(
             part.envs = build_slice(
                 plan.env,
                 range(part.columns.start, part.columns.stop),
-                part.seeds.tolist(),
+                plan.env_seeds[part.columns],
                 batched=batched,
                 worker=part.index,
                 # A batch is checked once per rollout, which costs less than once per step.
@@ -187,21 +183,14 @@ def _in_use(part: _Part) -> Iterator[None]:
         part.busy = False
 
 
-def _refuse_not_finite(part: _Part, buffer: RolloutBuffer) -> None:
-    here = part.columns
-    _refuse_where(part, ~np.isfinite(buffer.rewards[:, here]), "a reward that is not finite")
-    obs = buffer.obs[1:, here]
+def _refuse_not_finite(part: _Part, call: CollectCall) -> None:
+    rewards, obs = call.buffer.rewards[:, part.columns], call.buffer.obs[1:, part.columns]
+    found = [(~np.isfinite(rewards), "a reward that is not finite")]
     if obs.dtype.kind == "f":
         bad = np.isnan(obs).any(axis=tuple(range(2, obs.ndim)))
-        _refuse_where(part, bad, "an observation with NaN in it")
-
-
-def _refuse_where(part: _Part, bad: NDArray[np.bool_], what: str) -> None:
-    if bad.any():
-        column = int(np.argwhere(bad)[0][1])
-        raise WorkerError(
-            f"step returned {what}",
-            worker=part.index,
-            env=part.columns.start + column,
-            seed=int(part.seeds[column]),
-        )
+        found.append((bad, "an observation with NaN in it"))
+    for bad, what in found:
+        if bad.any():
+            env = part.columns.start + int(np.argwhere(bad)[0][1])
+            seed = call.plan.env_seeds[env]
+            raise WorkerError(f"step returned {what}", worker=part.index, env=env, seed=seed)

@@ -10,13 +10,13 @@ import pickle
 import selectors
 import signal
 from collections.abc import Sequence
+from dataclasses import dataclass
 from time import monotonic
 
 from wfbench.contract import WorkerError
 
 from .launch import Nursery
-from .tasks import WorkerTask
-from .wire import CollectorEnd, Kind, Message, connect, readable
+from .wire import CollectorEnd, Kind, Message, connect, ready
 
 _EXIT_GRACE = 1.0
 """Grace period for an exit code after a worker's stream has ended."""
@@ -25,14 +25,13 @@ News = tuple[list[tuple[int, Message]], set[int]]
 """Messages with the workers that sent them, and the workers that died."""
 
 
+@dataclass
 class Worker:
     """One worker as its supervisor sees it."""
 
-    def __init__(self, task: WorkerTask, end: CollectorEnd) -> None:
-        self.task = task
-        self.end = end
-        self.exitcode: int | None = None
-        self.dead = False
+    end: CollectorEnd
+    exitcode: int | None = None
+    dead: bool = False
 
 
 class Watch:
@@ -47,19 +46,19 @@ class Watch:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self.nursery, selectors.EVENT_READ, None)
 
-    def spawn(self, task: WorkerTask, until: float) -> None:
-        """Start the worker of a task, in the place of the one with its number, if there is one."""
+    def spawn(self, worker: int, until: float) -> None:
+        """Start a worker, in the place of the one with its number, if there is one."""
         end, descriptors = connect()
         try:
-            self.nursery.spawn(task.worker, descriptors, until)
-            self._selector.register(end, selectors.EVENT_READ, task.worker)
+            self.nursery.spawn(worker, descriptors, until)
+            self._selector.register(end, selectors.EVENT_READ, worker)
         except BaseException:
             end.close()
             raise
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-        self.workers[task.worker : task.worker + 1] = [Worker(task, end)]
+        self.workers[worker : worker + 1] = [Worker(end)]
 
     def retire(self, worker: int) -> bool:
         """Make sure that a worker is gone and release its connection; return whether it is gone."""
@@ -111,7 +110,7 @@ class Watch:
         until = monotonic() + _EXIT_GRACE
         while self.workers[worker].exitcode is None:
             left = until - monotonic()
-            if left <= 0 or not readable(self.nursery.fileno(), left):
+            if left <= 0 or not ready(self.nursery.fileno(), left):
                 break
             self._record_exits()
         return self.workers[worker].exitcode
@@ -140,20 +139,16 @@ class Watch:
 
     def _record_exits(self) -> None:
         """Take down what the nursery reports about ends, its own included."""
-        for index, _, code in self.nursery.exits():
+        exits = self.nursery.exits()
+        if self.nursery.exitcode is not None:
+            # It was killed, and its workers with it.
+            if self.nursery in self._selector.get_map():
+                self._selector.unregister(self.nursery)
+            lost = {i: -signal.SIGKILL for i, w in enumerate(self.workers) if w.exitcode is None}
+            exits = lost | exits
+        for index, code in exits.items():
             self.workers[index].exitcode = code
             self._exited.add(index)
-        if self.nursery.exitcode is not None:
-            self._record_nursery_exit()
-
-    def _record_nursery_exit(self) -> None:
-        """Take down that the nursery was killed, and its workers with it."""
-        if self.nursery in self._selector.get_map():
-            self._selector.unregister(self.nursery)
-        for index, worker in enumerate(self.workers):
-            if worker.exitcode is None:
-                worker.exitcode = -signal.SIGKILL
-                self._exited.add(index)
 
     def _mark_dead(self, worker: Worker) -> None:
         if not worker.dead:

@@ -85,7 +85,7 @@ class WorkerEnd:
 
     def waiting(self) -> bool:
         """Return whether `receive` would not block."""
-        return readable(self._requests, 0)
+        return ready(self._requests, 0)
 
     def send(self, sequence: int, kind: Kind, body: bytes = b"") -> None:
         """Send a message; raise `Gone` once the collector is gone."""
@@ -133,7 +133,7 @@ class CollectorEnd:
                 view = view[os.write(self._requests, view) :]
             except BlockingIOError:
                 left = until - monotonic()
-                if left <= 0 or not _writable(self._requests, left):
+                if left <= 0 or not ready(self._requests, left, select.POLLOUT):
                     return False
             except BrokenPipeError:
                 return True
@@ -141,8 +141,7 @@ class CollectorEnd:
 
     def receive(self) -> list[Message]:
         """Return every message that is complete by now; set `ended` at the end of the stream."""
-        if not self._fill():
-            return []
+        self._fill()
         return self._parse()
 
     def close(self) -> None:
@@ -152,19 +151,17 @@ class CollectorEnd:
                 os.close(descriptor)
         self._requests = self._replies = -1
 
-    def _fill(self) -> bool:
+    def _fill(self) -> None:
         size = _CHUNK
         while True:
             try:
                 data = os.read(self._replies, size)
             except BlockingIOError:
-                return True
-            if not data:
-                self.ended = True
-                return bool(self._pending)
+                return
+            self.ended = not data
             self._pending += data
             if len(data) < size:
-                return True
+                return
             size = min(size * 4, 1 << 20)
 
     def _parse(self) -> list[Message]:
@@ -180,14 +177,8 @@ class CollectorEnd:
         return messages
 
 
-def readable(descriptor: int, seconds: float) -> bool:
-    """Wait until something, or the end, can be read; return False if nothing can in time."""
+def ready(descriptor: int, seconds: float, event: int = select.POLLIN) -> bool:
+    """Wait until something, or the end, can be read (or written); return whether it can be."""
     poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(seconds * 1000))
-
-
-def _writable(descriptor: int, seconds: float) -> bool:
-    poll = select.poll()
-    poll.register(descriptor, select.POLLOUT)
+    poll.register(descriptor, event)
     return bool(poll.poll(seconds * 1000))

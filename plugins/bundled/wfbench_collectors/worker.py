@@ -7,9 +7,8 @@ import os
 import pickle
 import signal
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from wfbench.collecting.batch import build_slice
 from wfbench.collecting.faults import cause_of, trace_of
@@ -17,13 +16,12 @@ from wfbench.contract import EnvInfo, WorkerError, load_object
 from wfbench.processes.children import die_with_parent
 from wfbench.processes.segments import Segment
 
-from .board import Board, Note
+from .shared import Board, Note
 from .tasks import WorkerTask
 from .wire import Gone, Kind, WorkerEnd
 
 
-@dataclass(frozen=True)
-class Built:
+class Built(NamedTuple):
     """A worker's answer once its environments exist."""
 
     info: EnvInfo
@@ -31,8 +29,11 @@ class Built:
     """Whether all its environments can tell their true state."""
 
 
-class Handler(ABC):
-    """How a worker of one kind of collector answers."""
+class Handler:
+    """How a worker of one kind of collector answers.
+
+    It has a method for each request it can answer, named like its `Kind`.
+    """
 
     def __init__(self, task: WorkerTask, board: Board, end: WorkerEnd) -> None:
         self.task = task
@@ -48,22 +49,26 @@ class Handler(ABC):
             progress=self._note_running,
         )
         self._notes[Note.ENV] = 0
+        self._answers: dict[int, Callable[[bytes], bytes]] = {
+            kind: getattr(self, name) for kind in Kind if hasattr(self, name := kind.name.lower())
+        }
 
-    @abstractmethod
     def handle(self, kind: int, body: bytes) -> bytes:
         """Answer a request."""
+        reply = self._answers[kind](body)
+        self._notes[Note.ENV] = 0
+        return reply
 
     def _note_running(self, env: int) -> None:
         self._notes[Note.ENV] = env + 1
 
 
-def main(setup: tuple[list[int], int, int]) -> None:
-    """Run a worker in a fresh interpreter."""
-    serve(*setup)
+def main(setup: tuple[Sequence[int], int, int]) -> None:
+    """Answer requests until the collector closes or is gone; never return.
 
-
-def serve(descriptors: Sequence[int], worker: int, nursery: int) -> None:
-    """Answer requests until the collector closes or is gone; never return."""
+    `setup` is the descriptors of requests and replies, the worker's number and its nursery's pid.
+    """
+    descriptors, worker, nursery = setup
     status = 0
     try:
         die_with_parent(nursery)
@@ -71,7 +76,7 @@ def serve(descriptors: Sequence[int], worker: int, nursery: int) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             # What an environment prints must not be lost with a worker that is killed.
             sys.stdout.reconfigure(line_buffering=True)
-        _Server(WorkerEnd(*descriptors), worker).run()
+        _answer_all(WorkerEnd(*descriptors), worker)
     except Gone:
         pass
     except BaseException as error:  # noqa: BLE001 - the last word of a process
@@ -83,43 +88,32 @@ def serve(descriptors: Sequence[int], worker: int, nursery: int) -> None:
         os._exit(status)
 
 
-class _Server:
-    def __init__(self, end: WorkerEnd, worker: int) -> None:
-        self._end = end
-        self._worker = worker
-        self._handler: Handler | None = None
+def _answer_all(end: WorkerEnd, worker: int) -> None:
+    """Answer requests up to the one to close."""
+    handler: Handler | None = None
+    kind = 0
+    while kind != Kind.CLOSE:
+        sequence, kind, body = end.receive()
+        reply = b""
+        try:
+            if kind == Kind.BUILD:
+                handler = _build(body, end)
+                reply = pickle.dumps(Built(handler.envs.info, handler.envs.has_true_state()))
+            elif handler is not None and kind == Kind.CLOSE:
+                handler.envs.close()
+            elif handler is not None:
+                reply = handler.handle(kind, body)
+        except Gone:
+            raise
+        except BaseException as error:  # noqa: BLE001 - an env may raise anything
+            if not isinstance(error, WorkerError):
+                error = WorkerError(cause_of(error), worker=worker, traceback=trace_of(error))
+            end.send(sequence, Kind.FAILED, pickle.dumps(error))
+        else:
+            end.send(sequence, Kind.DONE, reply)
 
-    def run(self) -> None:
-        while True:
-            sequence, kind, body = self._end.receive()
-            try:
-                reply = self._answer(kind, body)
-            except Gone:
-                raise
-            except WorkerError as error:
-                self._end.send(sequence, Kind.FAILED, pickle.dumps(error))
-            except BaseException as error:  # noqa: BLE001 - an env may raise anything
-                fault = WorkerError(cause_of(error), worker=self._worker, traceback=trace_of(error))
-                self._end.send(sequence, Kind.FAILED, pickle.dumps(fault))
-            else:
-                self._end.send(sequence, Kind.DONE, reply)
-                if kind == Kind.CLOSE:
-                    return
 
-    def _answer(self, kind: int, body: bytes) -> bytes:
-        if kind == Kind.BUILD:
-            return self._build(body)
-        if kind == Kind.CLOSE:
-            if self._handler is not None:
-                self._handler.envs.close()
-            return b""
-        if self._handler is None:
-            raise RuntimeError("a worker must build its environments first")
-        return self._handler.handle(kind, body)
-
-    def _build(self, body: bytes) -> bytes:
-        task: WorkerTask = pickle.loads(body)  # noqa: S301 - from our own collector
-        board = Board(Segment.attach(task.board))
-        handler: Handler = load_object(task.handler)(task, board, self._end)
-        self._handler = handler
-        return pickle.dumps(Built(handler.envs.info, handler.envs.has_true_state()))
+def _build(body: bytes, end: WorkerEnd) -> Handler:
+    task, board = pickle.loads(body)  # noqa: S301 - from our own collector
+    handler: Handler = load_object(task.handler)(task, Board(Segment.attach(board)), end)
+    return handler

@@ -1,10 +1,30 @@
-"""The bundled executors, as descriptors."""
+"""The bundled executors, as descriptors, and their options."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, field
+
 from wfbench.contract import ExecutorSpec, hookimpl
 
-from .options import ProcessesOptions
+_WORKERS = "orders trained at a time; 0: one per core"
+_PATIENCE = "seconds without news of a call after which its worker is replaced"
+
+
+@dataclass(frozen=True)
+class ProcessesOptions:
+    """Options of `processes`."""
+
+    workers: int = field(default=0, metadata={"help": _WORKERS})
+    patience: float = field(default=1800.0, metadata={"help": _PATIENCE})
+
+    def __post_init__(self) -> None:
+        if self.workers < 0:
+            raise ValueError(
+                f"workers is {self.workers}; it must be at least 1, or 0 for the cores"
+            )
+        if not 0 < self.patience < math.inf:
+            raise ValueError(f"patience is {self.patience}; it must be a number above 0")
 
 
 @hookimpl

@@ -36,21 +36,18 @@ class Halving(ScoringSearcher):
 
     def recommend(self) -> Order | None:
         """Return the best order of the highest rung that any bracket has reached."""
-        bracket, rung, place = self._place()
-        told = len(self._indices)
-        if not told:
+        if not self._indices:
             return None
+        bracket, rung, place = self._place()
         top = len(self._sizes) - 1
         if bracket == 0:
             top = rung if place else rung - 1
-        starts = [self._start(done, top) for done in range(bracket + 1)]
         scores = self.effective_scores()
-        reached = [
-            (scores[at], self._indices[at])
-            for start in starts
-            for at in range(start, min(start + self._sizes[top], told))
-        ]
-        return self._orders[max(reached, key=lambda one: one[0])[1]]
+        reached: list[int] = []
+        for done in range(bracket + 1):
+            start = self._start(done, top)
+            reached += range(start, min(start + self._sizes[top], len(scores)))
+        return self._orders[self._indices[max(reached, key=lambda at: scores[at])]]
 
     def _place(self) -> tuple[int, int, int]:
         """Return bracket, rung and place in the rung of the next order."""
@@ -76,7 +73,7 @@ class Halving(ScoringSearcher):
         """Return the order indices of a rung; first rungs go through all orders in turn."""
         size = self._sizes[rung]
         if rung == 0:
-            return [self._entrant(number) for number in range(bracket * size, (bracket + 1) * size)]
+            return [self._entrant(bracket * size + place) for place in range(size)]
         first = self._start(bracket, rung - 1)
         span = slice(first, first + self._sizes[rung - 1])
         ranked = np.argsort(-self.effective_scores()[span], kind="stable")

@@ -1,13 +1,17 @@
-"""What an environment costs, and spending that time on purpose."""
+"""What an environment costs, and spending that time and size on purpose."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from wfbench.contract import OWNER_VARIABLE
+from wfbench.contract import OWNER_VARIABLE, WorkflowModel
+
+_PROBE = 64
 
 
 @dataclass(frozen=True)
@@ -59,3 +63,28 @@ def slowed(costs: Costs, file: str) -> Costs:
     if not factor > 0:
         raise ValueError(f"{file} holds {text.strip()}; a factor must be positive")
     return replace(costs, step=costs.step * factor)
+
+
+class TrueState:
+    """Builds nested states whose pickle has about `size` bytes, spread over processes of hosts."""
+
+    def __init__(self, workflow: WorkflowModel, size: int) -> None:
+        self._hosts = workflow.hosts
+        self._processes = 0
+        if size > 0 and self._hosts:
+            bare = len(pickle.dumps(self.of(0)))
+            self._processes = _PROBE
+            each = (len(pickle.dumps(self.of(0))) - bare) / _PROBE
+            self._processes = max(0, round((size - bare) / each))
+
+    def of(self, compromised: int) -> dict[str, Any]:
+        """Return the state in which these hosts are compromised."""
+        hosts = {
+            name: {"compromised": bool(compromised >> index & 1), "processes": []}
+            for index, name in enumerate(self._hosts)
+        }
+        names = list(hosts)
+        for pid in range(self._processes):
+            process = {"pid": 1000 + pid, "user": f"user-{pid}", "ports": [4000 + pid]}
+            hosts[names[pid % len(names)]]["processes"].append(process)  # type: ignore[attr-defined]
+        return hosts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -9,27 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import dynamics
-from .costs import slowed, spend
-from .faults import FaultTrigger
+from .costs import TrueState, slowed, spend
+from .faults import fire
 from .options import SyntheticBatchOptions, SyntheticOptions, parse_fault
-from .truth import TrueState
 
 
 class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
-    """Deterministic dynamics at chosen costs, with faults on request.
-
-    Takes the fields of `SyntheticOptions` as keyword arguments.
-    """
+    """Deterministic dynamics at chosen costs, with faults on request: `SyntheticOptions`."""
 
     def __init__(self, **options: Any) -> None:
         chosen = SyntheticOptions(**options)
         here = chosen.fault_env in (-1, chosen.env_index)
         fault = parse_fault(chosen.fault) if here else None
-        self._trigger = FaultTrigger(fault, seconds=chosen.fault_seconds, once=chosen.fault_once)
+        self._fire = partial(fire, fault, seconds=chosen.fault_seconds, once=chosen.fault_once)
         self._costs = slowed(chosen.resolved_costs, chosen.slow_workers)
         self._busy = chosen.busy
         spend(self._costs.construct, busy=self._busy)
-        self._trigger.fire(0)
+        self._fire(0)
         self.workflow = dynamics.workflow_model(chosen.num_actions)
         dtype = np.uint8 if chosen.obs_dtype == "uint8" else np.float32
         self.observation_space = gymnasium.spaces.Box(0, 1, (chosen.obs_size,), dtype)
@@ -66,7 +63,7 @@ class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
         if self._seed is None or self._steps_of_episode >= self._length:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         self._steps += 1
-        fault = self._trigger.fire(self._steps)
+        fault = self._fire(self._steps)
         spend(self._costs.step, busy=self._busy)
         mask = dynamics.compromised(self._state, len(self.workflow.hosts))
         fixed = self.workflow.fix_host[int(action)]

@@ -44,30 +44,20 @@ class NotAnException(BaseException):
     """An error that `except Exception` does not catch."""
 
 
-class FaultTrigger:
-    """Knows when a fault is due; carries out those that raise, end or delay."""
+def fire(fault: Fault | None, step: int, *, seconds: float, once: str) -> str | None:
+    """Carry out a fault if it is due at `step` (0: constructor), and return its name.
 
-    def __init__(self, fault: Fault | None, *, seconds: float, once: str) -> None:
-        self._fault = fault
-        self._seconds = seconds
-        self._once = Path(once) if once else None
-
-    def fire(self, step: int) -> str | None:
-        """Carry out the fault if it is due at `step` (0: constructor), and return its name."""
-        fault = self._fault
-        if fault is None or fault.step != step or not self._first_time():
-            return None
-        _carry_out(fault, self._seconds)
-        return fault.name
-
-    def _first_time(self) -> bool:
-        if self._once is None:
-            return True
+    With the file `once` it happens only if there is no such file, which it then creates.
+    """
+    if fault is None or fault.step != step:
+        return None
+    if once:
         try:
-            self._once.touch(exist_ok=False)
+            Path(once).touch(exist_ok=False)
         except FileExistsError:
-            return False
-        return True
+            return None
+    _carry_out(fault, seconds)
+    return fault.name
 
 
 def _carry_out(fault: Fault, seconds: float) -> None:

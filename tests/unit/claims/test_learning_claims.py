@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from wfbench_claims.convergence import NEIGHBOURS, measure_convergence, measure_early_stop
-from wfbench_claims.gradient_noise import measure_equivalence, measure_stability
 from wfbench_claims.plugin import wfbench_claims
-from wfbench_claims.updates import measure_batch_sizes, measure_data
+from wfbench_claims.updates import (
+    measure_batch_sizes,
+    measure_data,
+    measure_equivalence,
+    measure_stability,
+)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from wfbench.contract import Finding
-from wfbench_claims.parallel import measure_memory, measure_sequential, measure_single
+from wfbench_claims.costs import (
+    measure_memory,
+    measure_search_data,
+    measure_sequential,
+    measure_single,
+    measure_workflow,
+)
 from wfbench_claims.speed import measure_episode, measure_headline, measure_vector_step
-from wfbench_claims.workflow_time import measure_search_data, measure_workflow
 
 SPEED = [measure_headline, measure_vector_step, measure_episode]
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from wfbench.benchmarks.compare.model import Cell, Comparison, Criteria, Learned
-from wfbench.benchmarks.gate.judging import Judgement, Threshold
-from wfbench.benchmarks.gate.speed_check import CellVerdict
+from wfbench.benchmarks.gate.speed_check import CellVerdict, Judgement, Threshold
 from wfbench.benchmarks.gate.speed_check import SpeedCheck as Gate
 from wfbench.benchmarks.reproduce.model import ClaimResult, Reproduction
 from wfbench.benchmarks.statistics.intervals import Estimate

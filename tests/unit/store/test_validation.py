@@ -12,7 +12,7 @@ from wfbench.benchmarks.measure.saved import load_session
 from wfbench.contract import UsageError
 from wfbench.store.evaluations import read_evaluations, save_evaluation
 from wfbench.store.lock import RunLock, in_use
-from wfbench.store.removal import files_of, remove_run
+from wfbench.store.run import files_of, remove_run
 from wfbench.store.validation import validate_run
 
 DATA = Path(__file__).parents[2] / "formats" / "data"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from wfbench.benchmarks.statistics.intervals import Estimate, Permutation, adjusted
 from wfbench.benchmarks.statistics.learning import NonInferiority, TimeToThreshold
@@ -112,17 +112,26 @@ def settle(cells: Sequence[Cell], criteria: Criteria) -> tuple[Cell, ...]:
     )
 
 
-def power_note(cells: Sequence[Cell], criteria: Criteria) -> str | None:
-    """Return advice if the samples are too few to find anything, else None."""
-    short = [c for c in cells if c.smallest is not None and c.smallest > criteria.alpha]
-    if not short:
-        return None
-    worst = max(short, key=lambda cell: cell.smallest or 0.0)
-    return (
+def power_note(cells: Sequence[Cell], criteria: Criteria) -> Iterator[str]:
+    """Yield advice if the samples are too few to find anything."""
+    worst = max(cells, key=lambda cell: cell.smallest or 0.0)
+    if worst.smallest is None or worst.smallest <= criteria.alpha:
+        return
+    yield (
         f"with {worst.samples[0]} and {worst.samples[1]} samples and "
         f"{sum(c.test is not None for c in cells)} cells the smallest reachable p is "
         f"{worst.smallest:.3g}: no difference can be shown; measure more, or fewer cells"
     )
+
+
+def differences(
+    what: str, old: Mapping[str, Any], new: Mapping[str, Any], missing: str | None = "absent"
+) -> Iterator[str]:
+    """Yield every entry that is not the same on both sides, as old / new."""
+    for name in dict.fromkeys((*old, *new)):
+        then, now = old.get(name, missing), new.get(name, missing)
+        if then != now:
+            yield f"{what}{name} {then} / {now}"
 
 
 def _judged(cell: Cell, test: Permutation, criteria: Criteria) -> Cell:

@@ -5,9 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from wfbench.benchmarks.compare.learning_runs import Group, LearningRun
-from wfbench.benchmarks.compare.model import Cell, Comparison, Criteria, Learned, power_note, settle
+from wfbench.benchmarks.compare.model import (
+    Cell,
+    Comparison,
+    Criteria,
+    Learned,
+    differences,
+    power_note,
+    settle,
+)
 from wfbench.benchmarks.statistics.intervals import (
     log_ratios,
     mean_estimate,
@@ -36,18 +45,17 @@ class Margins:
     compliance: float = 0.05
 
 
-@dataclass(frozen=True)
-class _Pairs:
+class _Pairs(NamedTuple):
     """The runs of one group on both sides, in the sequence of their common seeds."""
 
     name: str
-    old: tuple[LearningRun, ...]
-    new: tuple[LearningRun, ...]
+    sides: list[list[LearningRun]]
+    """Old and new."""
 
     @property
-    def sides(self) -> tuple[tuple[LearningRun, ...], tuple[LearningRun, ...]]:
-        """Old and new."""
-        return self.old, self.new
+    def runs(self) -> list[LearningRun]:
+        """Of both sides."""
+        return [run for side in self.sides for run in side]
 
 
 def compare_learning(
@@ -71,14 +79,13 @@ def compare_learning(
     for one in pairs:
         margin = margins.returns
         if margin is None:
-            margin = _SHARE * abs(iqm(_means(one.old, "return", limit)))
+            margin = _SHARE * abs(iqm(_means(one.sides[0], "return", limit)))
         for metric, least in (("return", margin), ("compliance", margins.compliance)):
             then, now = (_means(side, metric, limit) for side in one.sides)
             cells.append(_difference_cell(one.name, metric, then, now, least))
             learned.append(_learned(one, cells[-1], limit))
         cells += [_steps_cell(one), *_best_cells(one, margin)]
     settled = settle(cells, criteria)
-    note = power_note(settled, criteria)
     return Comparison(
         kind="search",
         old=names[0],
@@ -86,7 +93,7 @@ def compare_learning(
         basis=f"after {limit:,} environment steps of each training, new - old, paired by seed",
         cells=settled,
         criteria=criteria,
-        notes=(*notes, *_settings_notes(old, new), *([note] if note else [])),
+        notes=(*notes, *_settings_notes(old, new), *power_note(settled, criteria)),
         learned=tuple(learned),
     )
 
@@ -105,12 +112,7 @@ def equal_steps(runs: Sequence[LearningRun], wanted: int | None) -> int:
 def _require_same_task(first: LearningRun, runs: Sequence[LearningRun]) -> None:
     """Raise NotComparableError that names what differs, unless all learned the same thing."""
     for run in runs:
-        names = dict.fromkeys((*first.workload, *run.workload))
-        differing = [
-            f"{name} {first.workload.get(name, 'absent')} / {run.workload.get(name, 'absent')}"
-            for name in names
-            if first.workload.get(name) != run.workload.get(name)
-        ]
+        differing = list(differences("", first.workload, run.workload))
         if differing:
             raise NotComparableError(
                 f"{first.path} and {run.path} learned different things: {'; '.join(differing)}"
@@ -139,7 +141,7 @@ def _paired_runs(
         apart = sorted(sides[0].keys() ^ sides[1].keys())
         if apart:
             notes.append(f"{name}: seeds {', '.join(map(str, apart))} have no partner")
-        pairs.append(_Pairs(name, *(tuple(side[seed] for seed in seeds) for side in sides)))
+        pairs.append(_Pairs(name, [[side[seed] for seed in seeds] for side in sides]))
     if not pairs:
         raise NotComparableError(f"no search was run on both sides: {'; '.join(notes)}")
     return pairs, notes
@@ -211,10 +213,10 @@ def _steps_cell(pairs: _Pairs) -> Cell:
         name=pairs.name,
         metric="steps to compliance",
         scale="ratio",
-        samples=(len(pairs.old), len(pairs.new)),
+        samples=(len(pairs.sides[0]), len(pairs.sides[1])),
         higher_is_better=False,
     )
-    trainings = [t for side in pairs.sides for run in side for t in run.trainings]
+    trainings = [training for run in pairs.runs for training in run.trainings]
     if not any(training.steps.reached for training in trainings):
         return replace(cell, reason="no training reached the threshold on either side")
     censored = [training.horizon for training in trainings if not training.steps.reached]
@@ -238,13 +240,13 @@ def _restricted(run: LearningRun, limit: float) -> float:
 
 def _best_cells(pairs: _Pairs, margin: float) -> Iterator[Cell]:
     """Compare the best order after equally many steps of the whole search, if it tried several."""
-    runs = (*pairs.old, *pairs.new)
-    if any(len(run.trainings) < 2 for run in runs):
+    if any(len(run.trainings) < 2 for run in pairs.runs):
         return
-    cell = Cell(pairs.name, "best score", "difference", (len(pairs.old), len(pairs.new)))
-    steps = min(run.steps for run in runs)
-    if not all(run.best and run.best[0][0] <= steps for run in runs):
-        yield replace(cell, reason=f"a search had no order with a score after {steps:,} steps")
+    steps = min(run.steps for run in pairs.runs)
+    if not all(run.best and run.best[0][0] <= steps for run in pairs.runs):
+        reason = f"a search had no order with a score after {steps:,} steps"
+        counts = len(pairs.sides[0]), len(pairs.sides[1])
+        yield Cell(pairs.name, "best score", "difference", counts, reason=reason)
         return
     old, new = (
         [[score for at, score in run.best if at <= steps][-1] for run in side]
@@ -258,7 +260,7 @@ def _learned(pairs: _Pairs, cell: Cell, steps: int) -> Learned:
     old, new = (_strata(pairs, side, cell.metric, steps) for side in pairs.sides)
     times = [[t for run in side for t in run.trainings] for side in pairs.sides]
     assert cell.effect is not None and cell.margin is not None  # noqa: S101, PT018
-    machines = {str(run.machine.get("cpu")) for side in pairs.sides for run in side}
+    machines = {str(run.machine.get("cpu")) for run in pairs.runs}
     return Learned(
         name=pairs.name,
         metric=cell.metric,
@@ -281,7 +283,7 @@ def _strata(
     pairs: _Pairs, side: Sequence[LearningRun], metric: str, steps: int
 ) -> list[list[float]]:
     """Return scores by order if all runs trained the same orders once, else one mean per run."""
-    orders = [[t.order for t in run.trainings] for run in (*pairs.old, *pairs.new)]
+    orders = [[t.order for t in run.trainings] for run in pairs.runs]
     same = all(sorted(one) == sorted(set(orders[0])) for one in orders)
     if not same or any(t.at(steps) is None for run in side for t in run.trainings):
         return [_means(side, metric, steps)]
@@ -299,7 +301,8 @@ def _settings_notes(old: Sequence[LearningRun], new: Sequence[LearningRun]) -> I
             names = ", ".join(unfinished)
             yield f"not finished in {word}: {names}; only complete trainings are used"
     for name in old[0].settings:
-        first = sorted({str(run.settings.get(name)) for run in old})
-        second = sorted({str(run.settings.get(name)) for run in new})
+        first, second = (
+            ", ".join(sorted({str(run.settings.get(name)) for run in side})) for side in (old, new)
+        )
         if first != second:
-            yield f"{name}: {', '.join(first)} / {', '.join(second)}"
+            yield f"{name}: {first} / {second}"

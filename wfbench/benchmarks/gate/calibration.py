@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import cached_property
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from wfbench.benchmarks.gate.baseline import LEAST_ROUNDS
+from wfbench.benchmarks.gate.baseline_store import LEAST_ROUNDS
 from wfbench.benchmarks.measure.model import Case, Session, Settings
 from wfbench.benchmarks.measure.runner import SessionProgress, run_session
 from wfbench.benchmarks.statistics.intervals import (
-    Estimate,
     unpaired_permutation_test,
     unpaired_ratio_estimate,
 )
@@ -33,8 +33,10 @@ DEFAULT = Path("results") / "calibration.json"
 _COMPARISONS = 30
 """Maximum number of pairs of windows to judge; more would only repeat each other."""
 _POWER = 0.8
-_LARGEST = 4.0
-"""The largest slow-down that is tried."""
+_TRIED = [3 * step / 256 for step in range(1, 257)]
+"""Slow-downs, up to a fourfold duration."""
+_Windows = tuple[Sequence[float], Sequence[float]]
+"""The logs of two windows of rounds, as if one were then and one now."""
 
 
 @dataclass(frozen=True)
@@ -140,40 +142,16 @@ def _log_ratios(session: Session, first: int) -> list[float]:
     return found
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """Two windows of rounds, as if one were then and one now."""
-
-    then: tuple[float, ...]
-    now: tuple[float, ...]
-
-    @property
-    def apart(self) -> float:
-        """Distance between the mean logs."""
-        return abs(float(np.mean(self.now) - np.mean(self.then)))
-
-    @cached_property
-    def change(self) -> Estimate:
-        """The rate now over the rate then."""
-        return unpaired_ratio_estimate(
-            [math.exp(x) for x in self.now], [math.exp(x) for x in self.then]
-        )
-
-    def verdict(self, effect: float, slowdown: float = 0.0) -> Verdict:
-        """Return the verdict if now were slower by `slowdown`; the interval is only shifted."""
-        test = unpaired_permutation_test([x - math.log1p(slowdown) for x in self.now], self.then)
-        low, high = self.change.low, self.change.high
-        change = Estimate(
-            self.change.value / (1.0 + slowdown),
-            None if low is None else low / (1.0 + slowdown),
-            None if high is None else high / (1.0 + slowdown),
-        )
-        return judge(change, test, minimum_effect=effect)
+def _verdict(windows: _Windows, effect: float, slowdown: float = 0.0) -> Verdict:
+    """Return the verdict on two windows if now were slower by `slowdown`."""
+    then, now = windows[0], [x - math.log1p(slowdown) for x in windows[1]]
+    change, test = unpaired_ratio_estimate(now, then), unpaired_permutation_test(now, then)
+    return judge(change, test, minimum_effect=effect)
 
 
 def _noise(case: Case, logs: Sequence[float], window: int, effect: float) -> Noise:
     found = _comparisons(logs, window)
-    alarms = sum(one.verdict(effect) in {Verdict.REGRESSED, Verdict.IMPROVED} for one in found)
+    alarms = sum(_verdict(one, effect) in {Verdict.REGRESSED, Verdict.IMPROVED} for one in found)
     return Noise(
         label=case.label,
         n_envs=case.n_envs,
@@ -185,33 +163,25 @@ def _noise(case: Case, logs: Sequence[float], window: int, effect: float) -> Noi
     )
 
 
-def _comparisons(logs: Sequence[float], window: int) -> list[_Comparison]:
+def _comparisons(logs: Sequence[float], window: int) -> list[_Windows]:
     """Return pairs of windows of consecutive rounds, so that slow drifts show."""
     starts = range(len(logs) - window + 1)
     apart = [(a, b) for a, b in combinations(starts, 2) if b - a >= window]
     step = max(1, len(apart) // _COMPARISONS)
-    return [
-        _Comparison(tuple(logs[a : a + window]), tuple(logs[b : b + window]))
-        for a, b in apart[::step]
-    ]
+    return [(logs[a : a + window], logs[b : b + window]) for a, b in apart[::step]]
 
 
 def _spread(logs: Sequence[float], window: int) -> float:
-    apart = [one.apart for one in _comparisons(logs, window)]
+    apart = [abs(fmean(now) - fmean(then)) for then, now in _comparisons(logs, window)]
     return float(np.expm1(np.quantile(apart, 0.95)))
 
 
-def _detectable(comparisons: Sequence[_Comparison], effect: float) -> float | None:
+def _detectable(comparisons: Sequence[_Windows], effect: float) -> float | None:
     """Search by bisection: the larger a slow-down, the more comparisons find it."""
 
     def found(slowdown: float) -> bool:
-        hits = sum(one.verdict(effect, slowdown) is Verdict.REGRESSED for one in comparisons)
+        hits = sum(_verdict(one, effect, slowdown) is Verdict.REGRESSED for one in comparisons)
         return hits >= _POWER * len(comparisons)
 
-    low, high = 0.0, _LARGEST - 1.0
-    if not found(high):
-        return None
-    while high - low > 0.02:
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if found(middle) else (middle, high)
-    return max(high, effect)
+    place = bisect_left(_TRIED, 1, key=found)  # 1: it is found
+    return max(_TRIED[place], effect) if place < len(_TRIED) else None

@@ -1,24 +1,70 @@
-"""Measure the cases of a baseline of speed again, and confirm what looks slower."""
+"""Measure the cases of a baseline of speed again, judge them, and confirm what looks slower."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
-from wfbench.benchmarks.gate.baseline import Baseline, BaselineCell, cells_of
-from wfbench.benchmarks.gate.judging import Judgement, Threshold, judge_cells
+from wfbench.benchmarks.gate.baseline_store import Baseline, BaselineCell, cells_of
+from wfbench.benchmarks.gate.calibration import Calibration
 from wfbench.benchmarks.measure.model import Case, Session, Settings
-from wfbench.benchmarks.measure.summary import EqualWork, equal_work, max_foreign_cores
-from wfbench.benchmarks.statistics.intervals import Estimate
-from wfbench.benchmarks.statistics.verdicts import Verdict
-from wfbench.contract import ExitCode
+from wfbench.benchmarks.measure.summary import BUSY, EqualWork, equal_work, max_foreign_cores
+from wfbench.benchmarks.statistics.intervals import (
+    Estimate,
+    Permutation,
+    adjusted,
+    unpaired_permutation_test,
+    unpaired_ratio_estimate,
+)
+from wfbench.benchmarks.statistics.verdicts import ALPHA, Verdict, judge
+from wfbench.contract import ExitCode, UsageError
+from wfbench.store.machine import same_machine
 
+DEFAULT_EFFECT = 0.10
+"""Minimum effect on a machine that is not calibrated."""
+FOREIGN_EFFECT = 0.20
+"""Minimum effect against a baseline of another machine, to which ratios carry over roughly."""
+QUIET = 0.5
+"""If other programs use more cores than this, a slow-down may be their fault."""
+HERE = "calibrate this machine with `wfbench calibrate`"
+_LEAST_OTHERS = 3
+"""Minimum number of other cases whose median shows that the reference itself has changed."""
 CONFIRMING = 1_000_003
 """Added to the seed when a cell is measured a second time, so that its rounds are new."""
 
 Measure = Callable[[Sequence[Case], Settings], Session]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What counts as a change."""
+
+    minimum_effect: float = DEFAULT_EFFECT
+    alpha: float = ALPHA
+    quiet: float | None = None
+    """A slow-down is inconclusive if others used more cores than this; None: it always counts."""
+
+    def verdict(self, change: Estimate, test: Permutation) -> Verdict:
+        """Return the verdict on a change."""
+        return judge(change, test, minimum_effect=self.minimum_effect, alpha=self.alpha)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One cell, measured again and compared with the baseline."""
+
+    verdict: Verdict
+    change: Estimate
+    """The ratio now over the ratio then."""
+    p: float
+    """Adjusted for the number of cells."""
+    smallest: float
+    """The smallest p value that this number of rounds and cells can reach."""
+    rounds: int
+    suspicious: bool = False
+    """Slower before the adjustment: worth measuring again, but not a verdict yet."""
 
 
 @dataclass(frozen=True)
@@ -92,32 +138,88 @@ def run_check(
     Every cell that looks slower without an adjustment is measured again. Only the second
     measurement can fail; it is adjusted for the number of cells that were measured again.
     """
-    first = measure(cases, settings)
-    now = list(cells_of(first, baseline.reference))
-    judged = judge_cells(baseline, now, threshold)
+    sessions = [measure(cases, settings)]
+    now = dict(enumerate(cells_of(sessions[0], baseline.reference)))
+    judged, confirmed = judge_cells(baseline, now, threshold, list(now)), {}
     flagged = [i for i, one in judged.items() if one.suspicious]
-    sessions = [first]
-    confirmed: dict[int, Judgement] = {}
     if flagged:
-        needed = [i for i in range(len(cases)) if _is_needed(baseline, i, flagged)]
+        needed = [i for i in now if _is_needed(baseline, i, flagged)]
         fresh = replace(settings, seed=settings.seed + CONFIRMING)
         sessions.append(measure([cases[i] for i in needed], fresh))
-        part = replace(baseline, cells=tuple(baseline.cells[i] for i in needed))
-        latest = cells_of(sessions[-1], baseline.reference)
-        only = [needed.index(i) for i in flagged]
-        for i, one in judge_cells(part, latest, threshold, only).items():
-            confirmed[needed[i]], now[needed[i]] = one, latest[i]
+        latest = dict(zip(needed, cells_of(sessions[1], baseline.reference), strict=True))
+        confirmed = judge_cells(baseline, latest, threshold, flagged)
+        now |= {i: latest[i] for i in confirmed}
     return SpeedCheck(
         baseline=baseline.name,
         reference=baseline.reference,
         threshold=threshold,
         cells=tuple(
-            _verdict(baseline, i, now[i], judged.get(i), confirmed.get(i), sessions, threshold)
-            for i in range(len(cases))
+            _verdict(baseline, i, now[i], (judged.get(i), confirmed.get(i)), sessions, threshold)
+            for i in now
         ),
         unequal=tuple(w for s in sessions for w in equal_work(s) if not w.equal),
         sessions=tuple(sessions),
     )
+
+
+def judge_cells(
+    baseline: Baseline, now: Mapping[int, BaselineCell], threshold: Threshold, chosen: Sequence[int]
+) -> dict[int, Judgement]:
+    """Return the judgement on each chosen cell, by its index in the baseline as in `now`.
+
+    The others do not count for the adjustment. The reference is judged by the median of at least
+    three others.
+    """
+    pairs = {index: _compared(baseline, now, index) for index in chosen}
+    pairs = {index: (then, current) for index, (then, current) in pairs.items() if then and current}
+    tests = [_test(then, current) for then, current in pairs.values()]
+    found = {}
+    for index, test, final in zip(pairs, tests, adjusted(tests), strict=True):
+        then, current = pairs[index]
+        change = unpaired_ratio_estimate(current, then)
+        suspicious = threshold.verdict(change, test) is Verdict.REGRESSED
+        verdict = threshold.verdict(change, final)
+        found[index] = Judgement(verdict, change, final.p, final.smallest, len(current), suspicious)
+    return found
+
+
+def choose_threshold(
+    baseline: Baseline,
+    machine: Mapping[str, Any],
+    calibration: Calibration | None,
+    given: float | None,
+) -> tuple[Threshold, tuple[str, ...]]:
+    """Return the threshold, and notes that say where it comes from."""
+    if given is not None:
+        if not 0 < given < 10:
+            raise UsageError(f"--minimum-effect {given:g}: it must be between 0 and 10")
+        return Threshold(given), (f"minimum effect {given:.0%}, as asked for",)
+    effect, note = _of_this_machine(machine, calibration)
+    if same_machine(baseline.machine, machine):
+        return Threshold(effect), (note,)
+    then, now = _described(baseline.machine), _described(machine)
+    foreign = (
+        f"the baseline was made on another machine ({then}; here: {now}): the minimum effect is at "
+        f"least {FOREIGN_EFFECT:.0%}, and what parallel collectors gain depends on the cores"
+    )
+    return Threshold(max(effect, FOREIGN_EFFECT)), (note, foreign)
+
+
+def busy_notes(baseline: Baseline, sessions: Sequence[Session]) -> tuple[str, ...]:
+    """Return a note for each measurement that other programs disturbed."""
+    notes = []
+    if baseline.disturbed:
+        notes.append(
+            f"the baseline was measured while other programs used {baseline.foreign_cores:.1f} "
+            "cores; make it again on a quiet machine"
+        )
+    now = max((max_foreign_cores(session) or 0.0 for session in sessions), default=0.0)
+    if now > BUSY:
+        notes.append(
+            f"other programs used up to {now:.1f} cores meanwhile; stop them and check again "
+            "before you believe a change of a parallel collector"
+        )
+    return tuple(notes)
 
 
 def _is_needed(baseline: Baseline, index: int, flagged: Sequence[int]) -> bool:
@@ -133,14 +235,13 @@ def _verdict(
     baseline: Baseline,
     index: int,
     now: BaselineCell,
-    first: Judgement | None,
-    again: Judgement | None,
+    judged: tuple[Judgement | None, Judgement | None],
     sessions: Sequence[Session],
     threshold: Threshold,
 ) -> CellVerdict:
     then = baseline.cells[index]
     failures = _failures(then.case, sessions)
-    verdict, why = _conclusion(baseline, then, first, again)
+    verdict, why = _conclusion(baseline, then, *judged)
     busy = max_foreign_cores(sessions[-1]) or 0.0
     if failures:
         verdict, why = Verdict.INCONCLUSIVE, "a sample failed"
@@ -154,8 +255,8 @@ def _verdict(
         why=why,
         then=then.ratio,
         now=now.ratio if now.log_ratios else None,
-        first=first,
-        again=again,
+        first=judged[0],
+        again=judged[1],
         rate_then=fmean(then.rates),
         rate_now=fmean(now.rates) if now.rates else None,
         cpu_change=now.cpu_us / then.cpu_us if now.rates else None,
@@ -166,19 +267,18 @@ def _verdict(
 def _conclusion(
     baseline: Baseline, cell: BaselineCell, first: Judgement | None, again: Judgement | None
 ) -> tuple[Verdict, str]:
-    if first is None or first.change is None:
-        if baseline.is_reference(cell):
-            return (
-                Verdict.NOT_COMPARABLE,
-                "the reference; it is judged only if there are at least three others",
-            )
+    reference = baseline.is_reference(cell)
+    if first is None and reference:
+        why = "the reference; it is judged only if there are at least three others"
+        return Verdict.NOT_COMPARABLE, why
+    if first is None:
         return Verdict.INCONCLUSIVE, "no round has a clean sample of both it and its reference"
     moved = f"{first.change.value:.3g} times its ratio to {baseline.reference}"
-    if baseline.is_reference(cell):
+    if reference:
         moved = f"{first.change.value:.3g} times what it was, by the median of the others"
     if not first.suspicious:
         return first.verdict, moved
-    if again is None or again.change is None:
+    if again is None:
         return Verdict.INCONCLUSIVE, f"{moved}, and it could not be measured again"
     second = f"{again.change.value:.3g} times when measured again"
     if again.verdict is Verdict.REGRESSED:
@@ -194,3 +294,59 @@ def _failures(case: Case, sessions: Sequence[Session]) -> tuple[str, ...]:
         if sample.failure is not None and session.cases[sample.case].key == case.key
     )
     return tuple(dict.fromkeys(found))
+
+
+def _compared(
+    baseline: Baseline, now: Mapping[int, BaselineCell], index: int
+) -> tuple[list[float], list[float]]:
+    """Return the log ratios of a cell then and now; none if the reference cannot be judged."""
+    cell = baseline.cells[index]
+    if not baseline.is_reference(cell):
+        return list(cell.log_ratios), list(now[index].log_ratios)
+    others = {
+        i: other
+        for i, other in enumerate(baseline.cells)
+        if i in now and other.case.n_envs == cell.case.n_envs and not baseline.is_reference(other)
+    }
+    if len(others) < _LEAST_OTHERS:
+        return [], []
+    centres = [fmean(other.log_ratios) for other in others.values()]
+    current = [now[i] for i in others]
+    return _against_others(list(others.values()), centres), _against_others(current, centres)
+
+
+def _against_others(others: Sequence[BaselineCell], centres: Sequence[float]) -> list[float]:
+    """Return the reference against the median of the others, for each round they all have."""
+    by_round = [dict(zip(cell.rounds, cell.log_ratios, strict=True)) for cell in others]
+    common = set.intersection(*(set(ratios) for ratios in by_round))
+    return [
+        -median(ratios[number] - centre for ratios, centre in zip(by_round, centres, strict=True))
+        for number in sorted(common)
+    ]
+
+
+def _test(then_logs: Sequence[float], now_logs: Sequence[float]) -> Permutation:
+    if min(len(then_logs), len(now_logs)) < 2:
+        return Permutation(1.0, 1.0)
+    return unpaired_permutation_test(now_logs, then_logs)
+
+
+def _of_this_machine(
+    machine: Mapping[str, Any], calibration: Calibration | None
+) -> tuple[float, str]:
+    if calibration is None:
+        problem = "this machine is not calibrated"
+    elif not same_machine(calibration.machine, machine):
+        there = _described(calibration.machine)
+        problem = f"the calibration is of another machine ({there})"
+    else:
+        effect, least = calibration.minimum_effect, calibration.detectable
+        seen = "none below fourfold" if least is None else f"from {least:.0%} on"
+        when = f"{calibration.created}; slow-downs are found here: {seen}"
+        return effect, f"minimum effect {effect:.0%} by calibration ({when})"
+    note = f"{problem}: minimum effect {DEFAULT_EFFECT:.0%} by default; {HERE}"
+    return DEFAULT_EFFECT, note
+
+
+def _described(machine: Mapping[str, Any]) -> str:
+    return f"{machine.get('cpu', 'unknown processor')}, {machine.get('usable_cores', '?')} cores"

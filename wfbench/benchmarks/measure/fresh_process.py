@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from wfbench.contract import CollectError, Shipment, load_object
 from wfbench.processes.children import parent_channel
 from wfbench.processes.isolated import Isolated, IsolationError
 from wfbench.processes.limits import ONE_THREAD
-
-
-@dataclass(frozen=True)
-class _Failure:
-    cause: str
 
 
 def call_in_fresh_process(
@@ -31,8 +25,8 @@ def call_in_fresh_process(
         raise CollectError(str(error)) from error
     finally:
         process.close()
-    if isinstance(answer, _Failure):
-        raise CollectError(answer.cause)
+    if isinstance(answer, CollectError):
+        raise answer
     return answer
 
 
@@ -45,7 +39,7 @@ def main(descriptor: str) -> None:
             shipment.install()
         answer = load_object(function)(*arguments)
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a result
-        answer = _Failure(error_line(error))
+        answer = CollectError(error_line(error))
     connection.send(answer)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -100,6 +101,16 @@ class Measurement:
     load: float | None = None
     """The system's load average over the last minute when the window began."""
 
+    @property
+    def rate(self) -> float:
+        """Transitions per second."""
+        return self.transitions / self.wall
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU microseconds of the whole process tree per transition."""
+        return 1e6 * self.cpu / self.transitions
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -128,9 +139,7 @@ class Sample:
     @property
     def rate(self) -> float:
         """Transitions per second; NaN if there is no measurement."""
-        if self.measurement is None:
-            return float("nan")
-        return self.measurement.transitions / self.measurement.wall
+        return math.nan if self.measurement is None else self.measurement.rate
 
 
 @dataclass(frozen=True)
@@ -145,13 +154,17 @@ class Session:
         """Return the samples of one case by round."""
         return sorted((s for s in self.samples if s.case == case), key=lambda s: s.round)
 
-    def clean(self, case: int) -> list[Sample]:
-        """Return the clean samples of one case by round."""
-        return [sample for sample in self.of_case(case) if sample.clean]
-
-    def measurements(self, case: int) -> list[Measurement]:
+    def measurements(self, case: int) -> dict[int, Measurement]:
         """Return the measurements of one case by round, marked ones included."""
-        return [s.measurement for s in self.of_case(case) if s.measurement is not None]
+        return {s.round: s.measurement for s in self.of_case(case) if s.measurement is not None}
+
+    def clean(self, case: int) -> dict[int, Measurement]:
+        """Return the measurements of one case by round that may be part of a mean."""
+        return {number: m for number, m in self.measurements(case).items() if not m.marks}
+
+    def index(self, key: tuple[str, int]) -> int:
+        """Return which case has this key."""
+        return [case.key for case in self.cases].index(key)
 
     @property
     def finished(self) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from wfbench.benchmarks.measure.model import PHASES, Measurement, Sample, Session
+from wfbench.benchmarks.measure.model import PHASES, Measurement, Session
 from wfbench.benchmarks.statistics.intervals import (
     Estimate,
     outliers,
@@ -117,11 +117,11 @@ def is_sound(session: Session) -> bool:
 
 def max_foreign_cores(session: Session) -> float | None:
     """Return the cores that other programs used during the most disturbed case, if known."""
-    found = [_foreign_cores(session.measurements(i)) for i in range(len(session.cases))]
+    found = [_foreign_cores(session.measurements(i).values()) for i in range(len(session.cases))]
     return max((cores for cores in found if cores is not None), default=None)
 
 
-def _foreign_cores(taken: Sequence[Measurement]) -> float | None:
+def _foreign_cores(taken: Collection[Measurement]) -> float | None:
     """Return the cores that others kept busy, less the error of the system's clock, if known."""
     known = [(m.foreign_cpu, m.wall) for m in taken if m.foreign_cpu is not None]
     if not known:
@@ -131,45 +131,37 @@ def _foreign_cores(taken: Sequence[Measurement]) -> float | None:
 
 
 def _hashes(session: Session, case: int) -> dict[int, str]:
-    return {
-        sample.round: sample.measurement.transition_hash
-        for sample in session.of_case(case)
-        if sample.measurement is not None
-    }
+    return {number: m.transition_hash for number, m in session.measurements(case).items()}
 
 
 def _summary(session: Session, index: int) -> CaseSummary:
-    case = session.cases[index]
-    samples, clean = session.of_case(index), session.clean(index)
-    measured = session.measurements(index)
-    marks = [mark for measurement in measured for mark in measurement.marks]
-    hashes = _hashes(session, index)
+    case, samples, clean = session.cases[index], session.of_case(index), session.clean(index)
+    measured, hashes = session.measurements(index).values(), _hashes(session, index)
+    rounds, rates = list(clean), [m.rate for m in clean.values()]
     return CaseSummary(
         case=index,
         label=case.label,
         n_envs=case.n_envs,
         samples=len(samples),
-        excluded=tuple(dict.fromkeys(marks)),
+        excluded=tuple(dict.fromkeys(mark for m in measured for mark in m.marks)),
         failures=tuple(dict.fromkeys(s.failure for s in samples if s.failure is not None)),
-        figures=_figures(clean) if clean else None,
-        ratio=_ratio(session, index, clean),
+        figures=_figures(clean.values()) if clean else None,
+        ratio=_ratio(session, index),
         transition_hash=hashes[min(hashes)] if hashes else None,
         notes=tuple(dict.fromkeys(note for m in measured for note in m.notes)),
-        outliers=tuple(clean[i].round for i in outliers([s.rate for s in clean])) if clean else (),
+        outliers=tuple(rounds[i] for i in outliers(rates)) if clean else (),
     )
 
 
-def _figures(clean: Sequence[Sample]) -> Figures:
-    taken = [sample.measurement for sample in clean if sample.measurement is not None]
-
+def _figures(taken: Collection[Measurement]) -> Figures:
     def mean(value: Callable[[Measurement], float]) -> float:
         return sum(value(measurement) for measurement in taken) / len(taken)
 
     wall = sum(measurement.wall for measurement in taken)
     return Figures(
-        rate=rate_estimate([sample.rate for sample in clean]),
+        rate=rate_estimate([m.rate for m in taken]),
         step_ms=mean(lambda m: 1e3 * m.wall / m.vector_steps),
-        cpu_us=mean(lambda m: 1e6 * m.cpu / m.transitions),
+        cpu_us=mean(lambda m: m.cpu_us),
         phases={name: sum(m.phases[name] for m in taken) / wall for name in PHASES},
         memory=mean(lambda m: float(m.memory)),
         start_up=mean(lambda m: m.start_up),
@@ -181,7 +173,7 @@ def _figures(clean: Sequence[Sample]) -> Figures:
     )
 
 
-def _switches(taken: Sequence[Measurement]) -> float | None:
+def _switches(taken: Collection[Measurement]) -> float | None:
     known = [
         (m.voluntary_switches + m.involuntary_switches, m.vector_steps)
         for m in taken
@@ -190,13 +182,8 @@ def _switches(taken: Sequence[Measurement]) -> float | None:
     return sum(n for n, _ in known) / sum(steps for _, steps in known) if known else None
 
 
-def _ratio(session: Session, index: int, clean: Sequence[Sample]) -> Estimate | None:
-    n_envs = session.cases[index].n_envs
-    first = next(i for i, case in enumerate(session.cases) if case.n_envs == n_envs)
-    if first == index:
-        return None
-    reference = {sample.round: sample.rate for sample in session.clean(first)}
-    pairs = [(s.rate, reference[s.round]) for s in clean if s.round in reference]
-    if not pairs:
-        return None
-    return ratio_estimate(*zip(*pairs, strict=True))
+def _ratio(session: Session, index: int) -> Estimate | None:
+    first = [case.n_envs for case in session.cases].index(session.cases[index].n_envs)
+    clean, reference = session.clean(index), session.clean(first)
+    pairs = [(m.rate, reference[number].rate) for number, m in clean.items() if number in reference]
+    return None if first == index or not pairs else ratio_estimate(*zip(*pairs, strict=True))

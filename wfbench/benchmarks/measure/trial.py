@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -14,10 +13,10 @@ from wfbench.collecting.seeding import Purpose, make_plan
 from wfbench.contract import (
     CollectError,
     Collector,
+    Counters,
     Deadlines,
     EnvInfo,
     Policy,
-    Rollout,
     load_object,
 )
 from wfbench.policies import NetworkPolicy, RandomPolicy
@@ -26,7 +25,6 @@ from wfbench.processes import usage as process_tree
 DEADLINES = Deadlines(start=300.0, step=60.0, close=5.0)
 
 _COUNTERS = ("messages", "bytes_moved", "restarts", "dropped")
-_SUMS = ("transitions", "vector_steps", *_COUNTERS)
 
 _TOLERANCE = 0.02
 """Largest difference between the sum of the phases and the wall time, as a share of it."""
@@ -54,12 +52,17 @@ def _measure_open(
     policy = make_policy(case.policy, info, seed)
     first = collector.collect(policy, settings.steps)
     warm = perf_counter_ns()
-    proof = first.transition_hash()
-    window = _Window()
+    proof, marks = first.transition_hash(), list(first.marks)
+    counted: list[Counters] = []
+    transitions, vector_steps = 0, 0
     before = process_tree.snapshot(process_tree.tree())
     started = perf_counter_ns()
     while (now := perf_counter_ns()) - started < settings.seconds * 1e9:
-        window.add(collector.collect(policy, settings.steps))
+        rollout = collector.collect(policy, settings.steps)
+        counted.append(_checked(rollout.counters))
+        transitions += rollout.transitions
+        vector_steps += len(rollout.actions)
+        marks += rollout.marks
     wall = (now - started) * 1e-9
     used = process_tree.used_since(before)
     memory = process_tree.memory_bytes(process_tree.tree())
@@ -71,9 +74,10 @@ def _measure_open(
         wall=wall,
         cpu=used.cpu,
         shut_down=(perf_counter_ns() - closing) * 1e-9,
+        transitions=transitions,
+        vector_steps=vector_steps,
         memory=memory,
-        phases=window.phases_of(wall),
-        marks=tuple(dict.fromkeys((*first.marks, *window.marks))),
+        marks=tuple(dict.fromkeys(marks)),
         transition_hash=proof,
         batched=info.batched,
         notes=tuple(notes.lines),
@@ -81,7 +85,7 @@ def _measure_open(
         involuntary_switches=used.involuntary_switches,
         foreign_cpu=used.foreign_cpu,
         load=before.load,
-        **window.totals(),
+        **_summed(counted, wall),
     )
 
 
@@ -92,42 +96,28 @@ def make_policy(kind: str, info: EnvInfo, seed: int) -> Policy:
     return NetworkPolicy.initial(math.prod(info.obs_shape), info.num_actions, seed)
 
 
-@dataclass
-class _Window:
-    """Sums over the rollouts of a timed window."""
+def _checked(counters: Counters) -> Counters:
+    """Return the counters of a rollout; raise CollectError unless its phases make up its time."""
+    total = sum(getattr(counters, name) for name in PHASES)
+    if abs(total - counters.wall) > _TOLERANCE * counters.wall + 1e-6:
+        raise CollectError(
+            f"the collector's phases sum to {total:.4f} s, its wall time is "
+            f"{counters.wall:.4f} s; they must be equal"
+        )
+    return counters
 
-    sums: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_SUMS, 0)))
-    lags: list[int] = field(default_factory=list)
-    marks: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
 
-    def add(self, rollout: Rollout) -> None:
-        counters = rollout.counters
-        parts = {name: float(getattr(counters, name)) for name in PHASES}
-        off = abs(sum(parts.values()) - counters.wall)
-        if off > _TOLERANCE * counters.wall + 1e-6:
-            raise CollectError(
-                f"the collector's phases sum to {sum(parts.values()):.4f} s, its wall time is "
-                f"{counters.wall:.4f} s; they must be equal"
-            )
-        for name, value in parts.items():
-            self.seconds[name] += value
-        self.sums.update({name: getattr(counters, name) for name in _COUNTERS})
-        self.sums.update(transitions=rollout.transitions, vector_steps=len(rollout.actions))
-        self.lags += counters.lag
-        self.marks += rollout.marks
-
-    def phases_of(self, wall: float) -> dict[str, float]:
-        """Return the seconds by phase; time between two collects counts as idle."""
-        between = max(0.0, wall - sum(self.seconds.values()))
-        return {**self.seconds, "idle": self.seconds["idle"] + between}
-
-    def totals(self) -> dict[str, Any]:
-        return {
-            **self.sums,
-            "lag_mean": sum(self.lags) / len(self.lags) if self.lags else 0.0,
-            "lag_max": max(self.lags, default=0),
-        }
+def _summed(counted: Sequence[Counters], wall: float) -> dict[str, Any]:
+    """Return the figures of all rollouts; time between two collects counts as idle."""
+    phases = {name: sum((getattr(one, name) for one in counted), 0.0) for name in PHASES}
+    phases["idle"] += max(0.0, wall - sum(phases.values()))
+    lags = [lag for one in counted for lag in one.lag]
+    return {
+        **{name: sum(getattr(one, name) for one in counted) for name in _COUNTERS},
+        "phases": phases,
+        "lag_mean": sum(lags) / len(lags) if lags else 0.0,
+        "lag_max": max(lags, default=0),
+    }
 
 
 class _Notes(logging.Handler):

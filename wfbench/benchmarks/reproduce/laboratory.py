@@ -10,18 +10,21 @@ from typing import Any, TypeVar, cast
 import psutil
 
 from wfbench.benchmarks.measure.cases import select_cases
-from wfbench.benchmarks.measure.model import Case, Sample, Session, Settings
+from wfbench.benchmarks.measure.model import Sample, Session, Settings
 from wfbench.benchmarks.measure.runner import run_session, schedule
-from wfbench.benchmarks.reproduce.gradients import GradientProbe
 from wfbench.benchmarks.reproduce.model import LabMeasurement
-from wfbench.benchmarks.reproduce.training import train_in_fresh_process, train_sample, training_job
+from wfbench.benchmarks.reproduce.training import (
+    GradientProbe,
+    train_in_fresh_process,
+    train_sample,
+    training_job,
+)
 from wfbench.benchmarks.statistics.intervals import mean_estimate, ratio_estimate
 from wfbench.contract import (
     CollectCase,
     CollectError,
     CollectSample,
     GradientSample,
-    Interval,
     TrainCase,
     TrainSample,
 )
@@ -33,8 +36,6 @@ _KEPT = 40
 """Number of rollouts of a training to keep in the report, evenly spaced."""
 
 AnySample = TypeVar("AnySample", CollectSample, TrainSample, GradientSample)
-
-
 Say = Callable[[str], None]
 """Called with one line about every sample."""
 
@@ -79,17 +80,22 @@ class Laboratory:
         asked = {"batches": list(batches), "count": count, "rounds": rounds, "part": part}
         return self._once("gradients", [case], asked, self._gradients)
 
-    def mean(self, values: Sequence[float]) -> Interval:
-        """Return the mean over rounds with its interval."""
-        return Interval(**asdict(mean_estimate(values)))
-
-    def ratio(self, values: Sequence[float], reference: Sequence[float]) -> Interval:
-        """Return the ratio to the reference, paired by round, with its interval."""
-        return Interval(**asdict(ratio_estimate(values, reference)))
+    mean = staticmethod(mean_estimate)
+    ratio = staticmethod(ratio_estimate)
 
     def _collect(self, cases: Sequence[CollectCase], **asked: Any) -> list[list[CollectSample]]:
         """Measure as `wfbench bench` does; raise CollectError if a sample failed or is marked."""
         settings = Settings(seed=self.seed, **asked)
+        chosen = [
+            select_cases(
+                self.host,
+                collectors=[case.collector],
+                env=case.env,
+                n_envs=[case.n_envs],
+                policy=case.policy,
+            )[0]
+            for case in cases
+        ]
 
         def report(session: Session) -> None:
             for sample in session.samples[-1:]:
@@ -100,21 +106,11 @@ class Laboratory:
                     f"{case.n_envs} envs  {case.policy}  {result}"
                 )
 
-        session = run_session([self._chosen(case) for case in cases], settings, report)
+        session = run_session(chosen, settings, report)
         return [
             [_checked(case, sample) for sample in session.of_case(index)]
             for index, case in enumerate(cases)
         ]
-
-    def _chosen(self, case: CollectCase) -> Case:
-        [found] = select_cases(
-            self.host,
-            collectors=[case.collector],
-            env=case.env,
-            n_envs=[case.n_envs],
-            policy=case.policy,
-        )
-        return found
 
     def _train(
         self, cases: Sequence[TrainCase], *, rounds: int, fresh: bool
@@ -128,7 +124,12 @@ class Laboratory:
             else:
                 sample, _ = train_sample(job, turn.round, turn.seed, memory=False)
             found[turn.case].append(sample)
-            self._say(_training_line(cases[turn.case], sample, rounds))
+            case, last = cases[turn.case], sample.workflows[-1]
+            self._say(
+                f"round {turn.round + 1}/{rounds}  {case.trainer}  {case.collector}  {case.env}  "
+                f"{last.env_steps:,} steps  {sample.working:.1f} s  "
+                f"compliance {last.compliance:.2f}"
+            )
         return found
 
     def _gradients(
@@ -175,14 +176,6 @@ class Laboratory:
         number, known = self._known[key]
         self.used.add(number)
         return cast("list[list[AnySample]]", known)
-
-
-def _training_line(case: TrainCase, sample: TrainSample, rounds: int) -> str:
-    last = sample.workflows[-1]
-    return (
-        f"round {sample.round + 1}/{rounds}  {case.trainer}  {case.collector}  {case.env}  "
-        f"{last.env_steps:,} steps  {sample.working:.1f} s  compliance {last.compliance:.2f}"
-    )
 
 
 def _checked(case: CollectCase, sample: Sample) -> CollectSample:

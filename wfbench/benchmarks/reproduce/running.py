@@ -27,7 +27,12 @@ def select_claims(host: PluginHost, names: Sequence[str]) -> list[Offer]:
     chosen = [host.find("claim", name) for name in names] or host.offers("claim")
     if not chosen:
         raise UsageError("no plugin offers a claim; see `wfbench plugins list`")
-    return sorted(chosen, key=_sort_key)
+
+    def place(offer: Offer) -> tuple[bool, int, str]:
+        number = cast("ClaimSpec", offer.spec).number
+        return number == 0, number, offer.spec.name
+
+    return sorted(chosen, key=place)
 
 
 def reproduce(lab: Laboratory, names: Sequence[str] = (), done: Done | None = None) -> Reproduction:
@@ -41,8 +46,10 @@ def reproduce(lab: Laboratory, names: Sequence[str] = (), done: Done | None = No
         results.append(_judged(lab, offer))
         if done is not None:
             done(index + 1, len(claims), results[-1])
+    quick = ["--quick"] if lab.quick else []
+    seed = ["--seed", str(lab.seed)] if lab.seed else []
     return Reproduction(
-        command=_command(lab, names),
+        command=shlex.join(["wfbench", "reproduce", *names, *quick, *seed]),
         created=created,
         seed=lab.seed,
         quick=lab.quick,
@@ -74,15 +81,3 @@ def _judged(lab: Laboratory, offer: Offer) -> ClaimResult:
         finding=finding,
         failure=failure,
     )
-
-
-def _sort_key(offer: Offer) -> tuple[bool, int, str]:
-    number = cast("ClaimSpec", offer.spec).number
-    return number == 0, number, offer.spec.name
-
-
-def _command(lab: Laboratory, names: Sequence[str]) -> str:
-    parts = ["wfbench", "reproduce", *names]
-    parts += ["--quick"] if lab.quick else []
-    parts += ["--seed", str(lab.seed)] if lab.seed else []
-    return shlex.join(parts)

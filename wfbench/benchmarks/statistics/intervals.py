@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.contract import Interval
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -22,16 +26,8 @@ _ENUMERATED = 20_000
 _FAR = 3.5
 """Modified z-score from which a value is an outlier (Iglewicz and Hoaglin)."""
 
-Vector = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its 95 % interval; one sample gives no interval."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
+Vector = NDArray[np.float64]
+Estimate = Interval
 
 
 @dataclass(frozen=True)
@@ -58,21 +54,23 @@ def ratio_estimate(values: Sequence[float], reference: Sequence[float]) -> Estim
     return exp_estimate(mean_estimate(log_ratios(values, reference)))
 
 
-def unpaired_ratio_estimate(values: Sequence[float], reference: Sequence[float]) -> Estimate:
-    """Return the ratio of the geometric means of two independent sets."""
-    above, below = np.log(_positive(values)), np.log(_positive(reference))
-    spread = None
+def unpaired_ratio_estimate(
+    log_values: Sequence[float], log_reference: Sequence[float]
+) -> Estimate:
+    """Return the ratio of the geometric means of two independent sets, given by their logs."""
+    above, below = _vector(log_values), _vector(log_reference)
     first, second = _deviations(above), _deviations(below, stream=1)
-    if first is not None and second is not None:
-        spread = first - second
+    spread = None if first is None or second is None else first - second
     return exp_estimate(around(float(above.mean() - below.mean()), spread))
 
 
 def log_ratios(values: Sequence[float], reference: Sequence[float]) -> list[float]:
     """Return the logs of paired ratios; raise ValueError unless all are positive and as many."""
-    above, below = _positive(values), _positive(reference)
+    above, below = _vector(values), _vector(reference)
     if len(above) != len(below):
         raise ValueError(f"{len(above)} values cannot be paired with {len(below)}")
+    if min(above.min(), below.min()) <= 0.0:
+        raise ValueError("a ratio needs positive values")
     return [float(one) for one in np.log(above) - np.log(below)]
 
 
@@ -83,14 +81,13 @@ def permutation_test(log_ratios: Sequence[float]) -> Permutation:
     ones.
     """
     data = _vector(log_ratios)
-    if 2 ** len(data) <= _ENUMERATED:
-        patterns = np.arange(2 ** len(data))[:, None] >> np.arange(len(data))
-        signs, exact = 1.0 - 2.0 * (patterns & 1), True
+    arrangements = 2 ** len(data)
+    if arrangements <= _ENUMERATED:
+        flipped = np.arange(arrangements)[:, None] >> np.arange(len(data)) & 1
     else:
-        drawn = np.random.default_rng(_SEED).integers(0, 2, (_ENUMERATED, len(data)))
-        signs, exact = 1.0 - 2.0 * drawn, False
-    smallest = 2.0 / 2 ** len(data) if exact else 1.0 / (_ENUMERATED + 1)
-    return _tested(np.abs(signs @ data), abs(float(data.sum())), exact=exact, smallest=smallest)
+        flipped = np.random.default_rng(_SEED).integers(0, 2, (_ENUMERATED, len(data)))
+    found = np.abs((1.0 - 2.0 * flipped) @ data)
+    return _tested(found, abs(float(data.sum())), arrangements, mirrored=True)
 
 
 def unpaired_permutation_test(
@@ -103,19 +100,16 @@ def unpaired_permutation_test(
     first, second = _vector(log_values), _vector(log_reference)
     pool, size = np.concatenate([first, second]), len(first)
     arrangements = comb(len(pool), size)
-    exact = arrangements <= _ENUMERATED
-    if exact:
+    if arrangements <= _ENUMERATED:
         chosen = np.zeros((arrangements, len(pool)), dtype=bool)
         members = np.array(list(combinations(range(len(pool)), size)))
         np.put_along_axis(chosen, members, values=True, axis=1)
     else:
         drawn = np.random.default_rng(_SEED).random((_ENUMERATED, len(pool)))
         chosen = drawn.argsort(axis=1).argsort(axis=1) < size
-    mirrored = 2.0 if len(first) == len(second) else 1.0
-    smallest = mirrored / arrangements if exact else 1.0 / (_ENUMERATED + 1)
-    observed = np.arange(len(pool))[None, :] < size
-    apart = float(_distances(pool, observed)[0])
-    return _tested(_distances(pool, chosen), apart, exact=exact, smallest=smallest)
+    apart = float(_distances(pool, np.arange(len(pool))[None, :] < size)[0])
+    mirrored = len(first) == len(second)
+    return _tested(_distances(pool, chosen), apart, arrangements, mirrored=mirrored)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -156,13 +150,6 @@ def _vector(values: Sequence[float]) -> Vector:
     return data
 
 
-def _positive(values: Sequence[float]) -> Vector:
-    data = _vector(values)
-    if (data <= 0.0).any():
-        raise ValueError("a ratio needs positive values")
-    return data
-
-
 def _deviations(data: Vector, stream: int = 0) -> Vector | None:
     """Return bootstrap deviations of the mean: means of resamples, minus the mean.
 
@@ -174,10 +161,16 @@ def _deviations(data: Vector, stream: int = 0) -> Vector | None:
     size = len(data)
     if size < 2:
         return None
+    places, spread = _draws(size, stream)
+    return np.asarray((data[places].mean(axis=1) - data.mean()) / spread, dtype=np.float64)
+
+
+@lru_cache(maxsize=16)
+def _draws(size: int, stream: int) -> tuple[NDArray[np.int64], Vector]:
+    """Return which values each resample has, and the spread its deviation is divided by."""
     rng = np.random.default_rng([_SEED, stream])
-    means = data[rng.integers(0, size, (RESAMPLES, size))].mean(axis=1)
-    spread = np.sqrt(rng.chisquare(size - 1, RESAMPLES) / size)
-    return np.asarray((means - data.mean()) / spread, dtype=np.float64)
+    places = rng.integers(0, size, (RESAMPLES, size))
+    return places, np.sqrt(rng.chisquare(size - 1, RESAMPLES) / size)
 
 
 def around(value: float, deviations: Vector | None) -> Estimate:
@@ -191,23 +184,27 @@ def around(value: float, deviations: Vector | None) -> Estimate:
 
 def exp_estimate(logs: Estimate) -> Estimate:
     """Return the exponential of an estimate of logs."""
-    low = None if logs.low is None else float(np.exp(logs.low))
-    high = None if logs.high is None else float(np.exp(logs.high))
+    low, high = (None if end is None else float(np.exp(end)) for end in (logs.low, logs.high))
     return Estimate(float(np.exp(logs.value)), low, high)
 
 
-def _tested(found: Vector, observed: float, *, exact: bool, smallest: float) -> Permutation:
-    """Return the share of rearrangements at least as extreme as what was observed."""
+def _tested(found: Vector, observed: float, arrangements: int, *, mirrored: bool) -> Permutation:
+    """Return the share of rearrangements at least as extreme as what was observed.
+
+    `mirrored`: every rearrangement has a mirror image that is as extreme.
+    """
     hits = int((found >= observed * (1.0 - 1e-9)).sum())
-    p = hits / len(found) if exact else (hits + 1) / (len(found) + 1)
-    return Permutation(p, smallest)
+    if arrangements <= _ENUMERATED:
+        return Permutation(hits / len(found), (2.0 if mirrored else 1.0) / arrangements)
+    return Permutation((hits + 1) / (len(found) + 1), 1.0 / (_ENUMERATED + 1))
 
 
-def _distances(pool: Vector, chosen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Vector:
+def _distances(pool: Vector, chosen: NDArray[np.bool_]) -> Vector:
     """Return the distance between the chosen and the others of each row, in standard errors."""
     count = int(chosen[0].sum())
-    first = pool[None, :].repeat(len(chosen), axis=0)[chosen].reshape(-1, count)
-    second = pool[None, :].repeat(len(chosen), axis=0)[~chosen].reshape(-1, len(pool) - count)
+    rows = np.broadcast_to(pool, chosen.shape)
+    first = rows[chosen].reshape(-1, count)
+    second = rows[~chosen].reshape(-1, len(pool) - count)
     apart = np.abs(first.mean(axis=1) - second.mean(axis=1))
     error = np.sqrt(_mean_variance(first) + _mean_variance(second))
     nothing = 1e-12 * (1.0 + float(np.abs(pool).max()))

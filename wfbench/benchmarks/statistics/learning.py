@@ -87,15 +87,15 @@ def improvement_probability(new: Strata, old: Strata) -> Estimate:
     A tie counts half. The interval is Newcombe's for the area under a curve: unlike a bootstrap
     it does not claim certainty where a handful of seeds all did better.
     """
-    wins, variances = [], []
+    wins, sizes = [], []
     for above, below in zip(new, old, strict=True):
         first, second = np.asarray(above)[:, None], np.asarray(below)[None, :]
         wins.append(float((first > second).mean() + 0.5 * (first == second).mean()))
-        variances.append(_win_variance(len(above), len(below)))
+        sizes.append((len(above), len(below)))
     value = sum(wins) / len(wins)
 
     def error(truth: float) -> float:
-        return _Z * math.sqrt(sum(one(truth) for one in variances)) / len(wins)
+        return _Z * math.sqrt(sum(_win_variance(truth, *size) for size in sizes)) / len(wins)
 
     low = _crossing(lambda truth: truth + error(truth) - value, 0.0, value)
     high = _crossing(lambda truth: truth - error(truth) - value, value, 1.0)
@@ -121,14 +121,10 @@ def non_inferiority(difference: Estimate, margin: float) -> NonInferiority:
     return NonInferiority.INFERIOR if difference.high < -margin else NonInferiority.UNDECIDED
 
 
-def _win_variance(first: int, second: int) -> Callable[[float], float]:
-    extra = (first + second) / 2.0 - 1.0
-
-    def variance(truth: float) -> float:
-        more = extra * ((1.0 - truth) / (2.0 - truth) + truth / (1.0 + truth))
-        return truth * (1.0 - truth) * (1.0 + more) / (first * second)
-
-    return variance
+def _win_variance(truth: float, first: int, second: int) -> float:
+    shares = (1.0 - truth) / (2.0 - truth) + truth / (1.0 + truth)
+    more = ((first + second) / 2.0 - 1.0) * shares
+    return truth * (1.0 - truth) * (1.0 + more) / (first * second)
 
 
 def _crossing(rising: Callable[[float], float], low: float, high: float) -> float:

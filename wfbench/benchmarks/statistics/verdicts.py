@@ -10,8 +10,6 @@ from wfbench.benchmarks.statistics.intervals import Estimate, Permutation
 ALPHA = 0.05
 MINIMUM_EFFECT = 0.05
 """The smallest change that counts by default: 5 %."""
-
-
 Scale = Literal["ratio", "difference"]
 
 
@@ -39,16 +37,12 @@ def judge(
 
     The effect *differs clearly* if its p value is at most `alpha` and its interval leaves out 1
     (differences: 0). It is *large* if it is at least 1 + `minimum_effect` or at most
-    1 / (1 + `minimum_effect`) (differences: if it is at least `minimum_effect` from 0). With many
-    cells, the test is the Holm-adjusted one.
+    1 / (1 + `minimum_effect`) (differences: if it is at least `minimum_effect` from 0).
 
-    - improved: it differs clearly, is large, and goes the better way;
-    - regressed: it differs clearly, is large, and goes the worse way;
+    - improved, regressed: it differs clearly and is large;
     - within noise: it differs clearly, but is not large;
     - no change: it does not differ clearly, and the whole interval is inside the minimum effect;
-    - inconclusive: everything else. There is no interval, or it reaches beyond the minimum effect
-      while the test finds no difference; also because the smallest p value that so few samples can
-      reach is above `alpha`.
+    - inconclusive: everything else, also because so few samples cannot reach a p of `alpha`.
 
     Not comparable is never judged from figures: it means that the work differs.
     """

@@ -9,8 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from wfbench.benchmarks.gate.baseline import Baseline
-from wfbench.benchmarks.gate.baseline_store import AnyBaseline
+from wfbench.benchmarks.gate.baseline_store import AnyBaseline, Baseline
 from wfbench.benchmarks.gate.calibration import Calibration
 from wfbench.benchmarks.gate.learning_baseline import LearningBaseline
 from wfbench.report.document import Bars, Check, Exhibit, Fact, Outcome, Section

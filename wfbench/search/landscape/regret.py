@@ -176,8 +176,7 @@ def compare(one: NDArray[np.float64], other: NDArray[np.float64]) -> RegretCompa
 
 def _search(build: Build, world: World, asks: int, seed: int, batch: int) -> RegretCurves:
     values = world.values(seed)
-    setup = SearcherSetup(world.num_units, purpose_seed(seed, Purpose.SEARCHER))
-    searcher = build(setup)
+    searcher = build(SearcherSetup(world.num_units, purpose_seed(seed, Purpose.SEARCHER)))
     curves = np.full((2, asks), values.max() - values.mean())
     told: dict[int, list[float]] = {}
     spent, seconds, questions = 0.0, 0.0, 0
@@ -196,8 +195,7 @@ def _search(build: Build, world: World, asks: int, seed: int, batch: int) -> Reg
         runs = told.setdefault(index, [])
         score = _run(world, values, seed, index, len(runs), share)
         start = perf_counter()
-        outcome = Outcome(score, 1.0, compliant=True, env_steps=1, seed=questions)
-        searcher.tell(order, outcome)
+        searcher.tell(order, Outcome(score, 1.0, compliant=True, env_steps=1, seed=questions))
         runs.append(score)
         chosen = _recommended(searcher, told)
         seconds += perf_counter() - start
@@ -226,8 +224,7 @@ def _asked(searcher: Any, batch: int) -> list[tuple[Order, float]]:
 
 def _recommended(searcher: Searcher, told: dict[int, list[float]]) -> int:
     """Return the index of the order that the searcher recommends."""
-    recommend = getattr(searcher, "recommend", None)
-    order = None if recommend is None else recommend()
+    order = getattr(searcher, "recommend", lambda: None)()
     if order is not None:
         return order_index(order)
     finite = {index: [s for s in runs if math.isfinite(s)] for index, runs in told.items()}

@@ -88,8 +88,7 @@ def _same_transitions(subject: CollectorUnderTest) -> None:
 
 @COLLECTOR.add("It delivers the same transitions with a network policy")
 def _same_transitions_with_a_network(subject: CollectorUnderTest) -> None:
-    policy = NetworkPolicy.initial(52, ACTIONS, 3)
-    _expect_same(subject, subject.plan(), policy)
+    _expect_same(subject, subject.plan(), NetworkPolicy.initial(52, ACTIONS, 3))
 
 
 @COLLECTOR.add("It delivers the same transitions of an environment with a batched form")
@@ -153,8 +152,7 @@ def _exact_number(subject: CollectorUnderTest) -> None:
 
 @COLLECTOR.add("Every environment has its own seed")
 def _own_seeds(subject: CollectorUnderTest) -> None:
-    plan = subject.plan(n_envs=16)
-    rollout = subject.collect(plan, steps=(1,))[0]
+    rollout = subject.collect(subject.plan(n_envs=16), steps=(1,))[0]
     seen = {row.tobytes() for row in rollout.obs[0]}
     # An asynchronous collector may deliver several stretches of one environment.
     places = set(zip(rollout.env_id.tolist(), rollout.first_step.tolist(), strict=True))
@@ -164,11 +162,9 @@ def _own_seeds(subject: CollectorUnderTest) -> None:
 
 @COLLECTOR.add("Runs with other seeds share nothing")
 def _disjoint_seeds(subject: CollectorUnderTest) -> None:
-    starts = [
-        {row.tobytes() for row in subject.collect(subject.plan(seed=seed), steps=(1,))[0].obs[0]}
-        for seed in (7, 8)
-    ]
-    expect(not starts[0] & starts[1], "two runs with different seeds begin with the same episode")
+    rollouts = [subject.collect(subject.plan(seed=seed), steps=(1,))[0] for seed in (7, 8)]
+    one, other = ({row.tobytes() for row in rollout.obs[0]} for rollout in rollouts)
+    expect(not one & other, "two runs with different seeds begin with the same episode")
 
 
 @COLLECTOR.add("The same plan gives the same transition hash again", needs=("deterministic",))
@@ -240,18 +236,17 @@ def _start_methods(subject: CollectorUnderTest) -> None:
 
 
 def _equal_for(subject: CollectorUnderTest, variants: dict[str, tuple[Any, ...]]) -> None:
-    declared = [name for name in variants if subject.declares(name)]
+    options = [name for name in variants if subject.declares(name)]
+    declared = [(name, value) for name in options for value in variants[name]]
     if not declared:
         raise DoesNotApply(f"it has no option {' or '.join(variants)}")
     for plan in (subject.plan(), subject.plan(subject.env(batched=True))):
         truth = subject.reference(plan)[0]
-        for name in declared:
-            for value in variants[name]:
-                rollout = subject.collect(plan, changed={name: value})[0]
-                if not subject.deterministic:
-                    _expect_real_stretches(subject, plan, POLICY, [rollout])
-                elif rollout.transition_hash() != truth.transition_hash():
-                    raise BrokenPromiseError(
-                        f"with {name}={value} the transitions of {plan.env.name} are not "
-                        "sequential's"
-                    )
+        for name, value in declared:
+            rollout = subject.collect(plan, **{name: value})[0]
+            if subject.deterministic:
+                same = rollout.transition_hash() == truth.transition_hash()
+                where = f"with {name}={value} the transitions of {plan.env.name}"
+                expect(same, f"{where} are not sequential's")
+            else:
+                _expect_real_stretches(subject, plan, POLICY, [rollout])

@@ -189,7 +189,7 @@ def _late_answers(subject: CollectorUnderTest) -> None:
         _expect_deadline(fault, *_error_of(collector, fault))
         time.sleep(2.5)
         expect_refused(lambda: collector.collect(POLICY, 1), "collect after a missed deadline")
-        close_in_time(collector, _HASTY.close, "after a missed deadline")
+        close_in_time(collector, "after a missed deadline")
         collector.open(plan)
         rollout = collector.collect(POLICY, STEPS)
     again = "opened again, it delivers other transitions than sequential"

@@ -1,29 +1,33 @@
-"""Promises about everything else in the machine: the process, its workers, its parent."""
+"""Promises about the rest of the machine: what a collector changes, outlives or leaves there."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle
 import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from reprlib import repr as shortly
 
 import numpy as np
 
-from wfbench.contract import EnvRef
+from wfbench.contract import EnvRef, WfbenchError
 from wfbench.policies import NetworkPolicy
-from wfbench.processes.children import end_session, exit_code, python_command
+from wfbench.processes import usage
+from wfbench.processes.children import Child, exit_code
 from wfbench.processes.limits import BLAS_VARIABLES
 from wfbench.testing.harness import footprint
 from wfbench.testing.harness.probe_env import FEATURES
-from wfbench.testing.harness.subject import COLLECTOR, CollectorUnderTest
-from wfbench.testing.promise import DoesNotApply, expect
+from wfbench.testing.harness.subject import COLLECTOR, POLICY, STEPS, CollectorUnderTest
+from wfbench.testing.promise import BrokenPromiseError, DoesNotApply, expect
 
+_CYCLES = 8
+_GROWTH = 16 << 20
+"""Bytes that ten thousand episodes may add: the allocator's habits, not a leak."""
 _GONE_WITHIN = 10.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)
 
@@ -33,12 +37,7 @@ def _nothing_global(subject: CollectorUnderTest) -> None:
     before = _globals()
     subject.collect(subject.plan())
     for (name, was), now in zip(before.items(), _globals().values(), strict=True):
-        expect(now == was, f"the {name} changed: {_short(was)} became {_short(now)}")
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+        expect(now == was, f"the {name} changed: {shortly(was)} became {shortly(now)}")
 
 
 def _globals() -> dict[str, object]:
@@ -73,23 +72,20 @@ def _collecting(
 ) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """Yield another process that collects with the subject, and the file of its errors."""
     plan = subject.plan(subject.env(step=step_seconds, busy=False))
-    with tempfile.TemporaryDirectory() as folder:
-        ready, errors, request = (Path(folder) / name for name in ("ready", "stderr", "request"))
-        request.write_bytes(pickle.dumps((subject.ref, plan)))
-        with errors.open("wb") as sink:
-            process = subprocess.Popen(  # noqa: S603 (our own code)
-                python_command("wfbench.testing.harness.collecting_child", folder),
-                stderr=sink,
-                start_new_session=True,
-            )
+    with tempfile.NamedTemporaryFile() as sink:
+        errors = Path(sink.name)
+        child = Child("wfbench.testing.harness.collecting_child", {}, stderr=sink.file)
+        try:
             try:
-                begun = lambda: ready.exists() or exit_code(process) is not None  # noqa: E731
-                expect(footprint.wait_for(begun, 40), "it did not collect anything within 40 s")
-                expect(exit_code(process) is None, f"it ended early: {errors.read_text()[-300:]}")
-                yield process, errors
-            finally:
-                end_session(process.pid)
-                process.wait()
+                child.channel.send((subject.ref, plan), 40)
+                child.channel.recv(40)
+            except TimeoutError:
+                raise BrokenPromiseError("it did not collect anything within 40 s") from None
+            except (EOFError, OSError):
+                raise BrokenPromiseError(f"it ended early: {errors.read_text()[-300:]}") from None
+            yield child.process, errors
+        finally:
+            child.end()
 
 
 @COLLECTOR.add(
@@ -127,3 +123,55 @@ def _interrupted(subject: CollectorUnderTest) -> None:
         noise = errors.read_text(errors="replace")
         quiet = "Traceback" not in noise
         expect(quiet, f"a worker printed a traceback: ...{noise[-300:].strip()!r}")
+
+
+@COLLECTOR.add("Close leaves no process, no descriptor and no shared memory")
+def _clean_close(subject: CollectorUnderTest) -> None:
+    _cycle(subject)
+    before = footprint.descriptors()
+    for _ in range(_CYCLES):
+        _cycle(subject)
+    after = footprint.descriptors()
+    expect(after <= before, f"{_CYCLES} cycles left {after - before} descriptors open")
+
+
+def _cycle(subject: CollectorUnderTest) -> None:
+    with subject.closed_in_time("after collect") as collector:
+        collector.open(subject.plan())
+        collector.collect(POLICY, STEPS)
+        used = footprint.segments(footprint.tree())
+    _expect_gone(used, "close")
+
+
+def _expect_gone(used: set[str], what: str) -> None:
+    footprint.wait_for(lambda: not footprint.children(), 2.0)
+    left = footprint.children()
+    expect(not left, f"processes that outlive {what}: {sorted(left)}")
+    stay = sorted(path for path in used if Path(path).exists())
+    expect(not stay, f"shared memory that outlives {what}: {', '.join(stay)}")
+
+
+@COLLECTOR.add("A failed open leaves no process, no descriptor and no shared memory")
+def _clean_failed_open(subject: CollectorUnderTest) -> None:
+    plan = subject.faulty("ctor-raise").plan
+    before = 0
+    for number in range(3):
+        with subject.closed_in_time("after a failed open") as collector, suppress(WfbenchError):
+            collector.open(plan)
+        _expect_gone(footprint.segments(footprint.tree()), "a failed open")
+        if number == 0:
+            before = footprint.descriptors()
+    after = footprint.descriptors()
+    expect(after <= before, f"two failed opens left {after - before} descriptors open")
+
+
+@COLLECTOR.add("Ten thousand episodes take no more memory than a few", limit=100.0)
+def _flat_memory(subject: CollectorUnderTest) -> None:
+    with subject.opened(subject.plan(subject.env(episode_length=1))) as collector:
+        for _ in range(5):
+            collector.collect(POLICY, 200)
+        before = usage.memory_bytes(usage.tree())
+        for _ in range(10):
+            collector.collect(POLICY, 200)
+        grown = usage.memory_bytes(usage.tree()) - before
+    expect(grown <= _GROWTH, f"memory grew by {grown / 2**20:.0f} MiB over 10,000 episodes")

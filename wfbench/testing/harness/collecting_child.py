@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 import signal
 from pathlib import Path
+
+from wfbench.processes.children import parent_channel
 
 from .subject import POLICY
 
 
-def main(path: str) -> None:
-    """Collect by the request in this directory until interrupted; then close in good order.
-
-    Its file `request` holds what to collect with and the plan; `ready` says that it has begun.
-    """
+def main(descriptor: str) -> None:
+    """Collect with the subject and the plan it is sent, until interrupted; close in good order."""
     # A shell lets what it starts in the background ignore Ctrl-C, which is what is tested here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    folder = Path(path)
-    ref, plan = pickle.loads((folder / "request").read_bytes())  # noqa: S301 (of our own check)
-    subject = ref.load(folder)
-    with contextlib.suppress(KeyboardInterrupt), subject.opened(plan) as collector:
-        (folder / "ready").touch()
+    channel = parent_channel(descriptor)
+    ref, plan = channel.recv()
+    with contextlib.suppress(KeyboardInterrupt), ref.load(Path()).opened(plan) as collector:
+        channel.send("ready")
         while True:
             collector.collect(POLICY, 1)

@@ -55,15 +55,6 @@ def segments(pids: Iterable[int]) -> set[str]:
     return {path for path in found if path.startswith(f"{SHM}/") and "(deleted)" not in path}
 
 
-def memory(pids: Iterable[int]) -> int:
-    """Return how many bytes only these processes use, added up."""
-    total = 0
-    for pid in pids:
-        with suppress(psutil.Error):
-            total += psutil.Process(pid).memory_full_info().uss
-    return total
-
-
 def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
     """Return whether the condition came true within `seconds`."""
     deadline = time.monotonic() + seconds

@@ -22,14 +22,11 @@ class ProbeEnv(gymnasium.Env[NDArray[Any], np.int64]):
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(FEATURES),), np.float64)
         self.action_space = gymnasium.spaces.Discrete(2)
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[Any], dict[str, Any]]:
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[NDArray[Any], Any]:  # noqa: ARG002 (gymnasium's signature)
         """Look once."""
-        super().reset(seed=seed, options=options)
         return _look(), {}
 
-    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:  # noqa: ARG002 (gymnasium's signature)
+    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Any]:  # noqa: ARG002 (as above)
         """Look again and end the episode."""
         return _look(), 0.0, False, True, {}
 

@@ -22,7 +22,7 @@ from wfbench.contract import (
     load_object,
     ship_local,
 )
-from wfbench.host.local import local_spec
+from wfbench.host.descriptors import local_spec
 from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
 from wfbench.host.options import declared_options, resolve_options
 from wfbench.policies import RandomPolicy
@@ -135,16 +135,16 @@ class CollectorUnderTest:
 
     @contextmanager
     def closed_in_time(
-        self, state: str, limit: float = PATIENT.close, *, twice: bool = False, **changed: Any
+        self, state: str, *, twice: bool = False, **changed: Any
     ) -> Iterator[Collector]:
         """Yield a new collector, and expect that it closes in time, whatever happened to it."""
         collector = self.build(**changed)
         try:
             yield collector
         finally:
-            close_in_time(collector, limit, state)
+            close_in_time(collector, state)
             if twice:
-                close_in_time(collector, limit, f"{state}, the second time,")
+                close_in_time(collector, f"{state}, the second time,")
 
     def declares(self, option: str) -> bool:
         """Return whether the subject has an option of this name."""
@@ -191,14 +191,10 @@ class CollectorUnderTest:
         return InjectedFault(fault, env, self.plan(ref, deadlines=deadlines), marker)
 
     def collect(
-        self,
-        plan: Plan,
-        policy: Policy = POLICY,
-        steps: Sequence[int] = (STEPS,),
-        changed: Mapping[str, Any] | None = None,
+        self, plan: Plan, policy: Policy = POLICY, steps: Sequence[int] = (STEPS,), **changed: Any
     ) -> list[Rollout]:
         """Return what the subject delivers, built with `changed` options."""
-        with self.opened(plan, **(changed or {})) as collector:
+        with self.opened(plan, **changed) as collector:
             return [collector.collect(policy, count) for count in steps]
 
     def reference(
@@ -217,9 +213,9 @@ class CollectorUnderTest:
             expect(rollout.transition_hash() == truth, detail)
 
 
-def close_in_time(collector: Collector, limit: float, state: str) -> None:
-    """Close, and expect that it ends within `limit` seconds and raises nothing."""
-    started = time.perf_counter()
+def close_in_time(collector: Collector, state: str) -> None:
+    """Close, and expect that it ends in time and raises nothing."""
+    started, limit = time.perf_counter(), PATIENT.close
     try:
         collector.close()
     except Exception as error:

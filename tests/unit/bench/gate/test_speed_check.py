@@ -11,21 +11,23 @@ from xml.etree import ElementTree as Xml
 import numpy as np
 import pytest
 
-from wfbench.benchmarks.gate.baseline import Baseline, make_baseline
 from wfbench.benchmarks.gate.baseline_store import (
+    Baseline,
     find_baseline,
+    make_baseline,
     names,
     read_baseline,
     write_baseline,
 )
 from wfbench.benchmarks.gate.check import cases_now
-from wfbench.benchmarks.gate.judging import (
+from wfbench.benchmarks.gate.speed_check import (
     FOREIGN_EFFECT,
+    SpeedCheck,
     Threshold,
     busy_notes,
     choose_threshold,
+    run_check,
 )
-from wfbench.benchmarks.gate.speed_check import SpeedCheck, run_check
 from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Session, Settings
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import EnvRef, NotComparableError, UsageError

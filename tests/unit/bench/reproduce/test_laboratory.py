@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from wfbench.benchmarks.reproduce.gradients import agreement
+from wfbench.benchmarks.reproduce.training import agreement
 from wfbench.contract import CollectCase, CollectError, TrainCase, UsageError
 
 CHEAP = CollectCase(collector="sequential", env="synthetic", n_envs=3)

@@ -1,13 +1,48 @@
-"""What workers let their supervisor see at any time, without being asked."""
+"""Shared memory as arrays: named ones, and what workers let their supervisor see at any time."""
 
 from __future__ import annotations
 
+import math
+import mmap
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.processes.segments import Segment
+
+_LINE = 64
+"""Bytes of a cache line: writers that have their own do not disturb each other."""
+
+
+@dataclass(frozen=True)
+class ArrayLayout:
+    """Which arrays lie where; it crosses to workers, the arrays themselves do not."""
+
+    shapes: Mapping[str, tuple[tuple[int, ...], str]]
+    """Shape and type of each array."""
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all arrays."""
+        return sum(_size(*shape) for shape in self.shapes.values())
+
+    def arrays(self, memory: mmap.mmap, offset: int = 0) -> dict[str, NDArray[Any]]:
+        """Return the arrays, as views of `memory`."""
+        found = {}
+        for name, (shape, dtype) in self.shapes.items():
+            found[name] = np.ndarray(shape, dtype, memory, offset)
+            offset += _size(shape, dtype)
+        return found
+
+
+def _size(shape: tuple[int, ...], dtype: str) -> int:
+    """Return the bytes up to where the next array may start."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    return -(-size // _LINE) * _LINE
 
 
 class Note(IntEnum):
@@ -25,22 +60,18 @@ class Note(IntEnum):
     """1 while a free-running worker has nothing to do, so that no beat is expected of it."""
 
 
-_WORDS = 8
-"""Numbers per worker: a cache line, so that writers of neighbours do not disturb each other."""
-
-
 class Board:
     """One row of numbers per worker in shared memory, written by the worker, read by anyone."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self.name = segment.name
-        self._rows: NDArray[np.int64] = np.frombuffer(segment.view(), "i8").reshape(-1, _WORDS)
+        self._rows: NDArray[np.int64] = np.frombuffer(segment.view(), "i8").reshape(-1, _LINE // 8)
 
     @classmethod
     def create(cls, workers: int) -> Board:
         """Return a new board of zeros."""
-        return cls(Segment.create(8 * _WORDS * workers))
+        return cls(Segment.create(_LINE * workers))
 
     def row(self, worker: int) -> NDArray[np.int64]:
         """Return the numbers of one worker, indexed by `Note`."""
