@@ -394,6 +394,16 @@ def test_the_cost_is_about_policies_unless_both_kinds_have_two_trainings() -> No
     assert find_answer(sweeps).cost is None
 
 
+def test_a_cost_without_spread_is_refused() -> None:
+    rng = np.random.default_rng(18)
+    sweeps = simulate(rng, 2, NOTHING, episodes=3)
+    with pytest.raises(UsageError, match="2 episodes per order"):
+        find_answer(sweeps, free=simulate(rng, 1, NOTHING, episodes=1))
+    lost = replace(sweeps[0], env_return=sweeps[0].env_return * np.nan)
+    with pytest.raises(UsageError, match="free policy"):
+        find_answer(sweeps, free=[lost])
+
+
 # Input
 
 

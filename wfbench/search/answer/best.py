@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.search.answer.design import Design
 from wfbench.search.answer.noise import Part, Replicates
 from wfbench.search.answer.quantiles import Floats, normal_draws, scale_draws, t_quantile
 
-_DRAWS = 2500
+_DRAWS = 4000
 _DRAWS_EACH = 1000
 """Draws per order where each order needs a critical value of its own."""
+_RATIO_STEP = 0.5
+"""Ratios of variances are rounded to powers of e to this."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ def compare_with_best(found: Replicates, level: float, *, different: bool, raw: 
     parts = found.parts(rest=raw)
     squares = [_squared_distances(part.factor) for part in parts]
     width = np.sqrt(sum(squares, np.zeros((len(mean), len(mean)))))
-    critical = _critical(parts, squares, level, one=design.complete and found.even)
+    critical = _critical(found, parts, level, rest=raw)
     reach = critical[:, None] * width
     gap = estimate[None, :] - estimate[:, None]  # [i, j]: how far j is ahead of i
     may_be_best = (gap <= reach + found.tiny).all(axis=1)
@@ -58,20 +62,51 @@ def compare_with_best(found: Replicates, level: float, *, different: bool, raw: 
     return Comparison(estimate, half, may_be_best, worse)
 
 
-def _critical(parts: list[Part], squares: list[Floats], level: float, *, one: bool) -> Floats:
-    """Return each order's critical value as the control of one-sided comparisons.
+def _critical(found: Replicates, parts: list[Part], level: float, *, rest: bool) -> Floats:
+    """Return each order's critical value as the control of one-sided comparisons."""
+    count = len(found.design.orders)
+    if not (found.design.complete and found.even):
+        return _simulated(parts, level, range(count), _DRAWS_EACH)
+    # Orders are alike but for the names of their units, so the first one's serves all. It depends
+    # on the ratio of the variances only, and little; it is kept for rounded ratios.
+    sizes = [float((part.factor**2).sum()) / part.factor.shape[1] for part in parts]
+    largest = max(sizes, default=0.0)
+    if not largest > 0:
+        return np.zeros(count)
+    steps = [np.log(max(size / largest, 1e-4)) / _RATIO_STEP for size in sizes]
+    value = _rounded_critical(
+        found.design,
+        tuple(part.df for part in parts),
+        tuple(round(step) for step in steps),
+        level,
+        rest=rest,
+    )
+    return np.full(count, value)
 
-    If `one`, orders are alike but for the names of their units, so the first one's serves all.
-    """
-    count = len(squares[0]) if squares else 1
-    draws = _DRAWS if one else _DRAWS_EACH
-    noise = np.zeros((draws, count))
-    for stream, part in enumerate(parts):
-        noise += normal_draws(draws, part.factor.shape[1], 10 + stream) @ part.factor.T
+
+@lru_cache(maxsize=512)
+def _rounded_critical(
+    design: Design, dfs: tuple[float, ...], steps: tuple[int, ...], level: float, *, rest: bool
+) -> float:
+    parts = [
+        Part(basis * np.exp(step * _RATIO_STEP / 2), df)
+        for basis, df, step in zip(design.parts(rest=rest), dfs, steps, strict=True)
+    ]
+    return float(_simulated(parts, level, range(1), _DRAWS)[0])
+
+
+def _simulated(parts: list[Part], level: float, controls: range, draws: int) -> Floats:
+    """Return the critical values of these controls."""
+    squares = [_squared_distances(part.factor) for part in parts]
+    noise = sum(
+        (
+            normal_draws(draws, part.factor.shape[1], 10 + stream) @ part.factor.T
+            for stream, part in enumerate(parts)
+        ),
+        np.zeros((draws, 1)),
+    )
     scales = [scale_draws(draws, part.df, 10 + stream) for stream, part in enumerate(parts)]
-    controls = range(1 if one else count)
-    found = np.array([_control_quantile(noise, scales, squares, i, level) for i in controls])
-    return np.broadcast_to(found, (count,)) if one else found
+    return np.array([_control_quantile(noise, scales, squares, i, level) for i in controls])
 
 
 def _control_quantile(

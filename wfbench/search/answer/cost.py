@@ -45,9 +45,7 @@ def _half(first: list[Floats], second: list[Floats], level: float, *, by_trainin
             errors.append((float(values.var(ddof=1)) / len(values), len(values) - 1))
         else:
             errors += [
-                (float(one.var(ddof=1)) / len(one) / len(group) ** 2, len(one) - 1)
-                for one in group
-                if len(one) > 1
+                (float(one.var(ddof=1)) / len(one) / len(group) ** 2, len(one) - 1) for one in group
             ]
     total = sum(error for error, _ in errors)
     if not total > 0:

@@ -45,6 +45,11 @@ class Design:
         seen = self.solve @ self.signs
         return tuple(bool(one) for one in np.abs(np.diag(seen) - 1) < 1e-6)
 
+    def parts(self, *, rest: bool) -> list[Floats]:
+        """Return the bases of the parts that have a variance each, with the rest if asked for."""
+        bases = [self.positions, self.cycles, self.rest] if rest else [self.positions, self.cycles]
+        return [basis for basis in bases if basis.shape[1]]
+
     @cached_property
     def complete(self) -> bool:
         """Return whether these are all orders of the units."""

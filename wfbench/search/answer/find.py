@@ -164,4 +164,8 @@ def _cost(
     unit = np.array([float(order == best.order) for order in design.orders])
     weights = unit if raw else 1 / len(unit) + design.pairs @ (design.pairs.T @ unit)
     loose = [np.asarray(sweep.env_return, dtype=np.float64) for sweep in free]
+    if not all(np.isfinite(one).all() for one in loose):
+        raise UsageError("a free policy has a return that is not a finite number")
+    if min(one.shape[1] for one in loose + returns) < 2 and min(len(loose), len(returns)) < 2:
+        raise UsageError("the cost of following needs 2 episodes per order, or 2 trainings of each")
     return cost_of_following(loose, returns, weights, best.estimate, level)

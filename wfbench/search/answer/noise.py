@@ -52,11 +52,11 @@ class Replicates:
 
     def parts(self, *, rest: bool) -> list[Part]:
         """Return the noise of the pair space by parts, and of the rest if asked for."""
-        design = self.design
-        bases = [design.positions, design.cycles] if self.even else [design.pairs]
-        found = [self._part(basis) for basis in bases if basis.shape[1]]
-        if rest and design.rest.shape[1]:
-            found.append(self._pooled(design.rest))
+        if self.even:
+            return [self._pooled(basis) for basis in self.design.parts(rest=rest)]
+        found = [self._part(self.design.pairs)] if self.design.pairs.shape[1] else []
+        if rest and self.design.rest.shape[1]:
+            found.append(self._pooled(self.design.rest))
         return found
 
     def _part(self, basis: Floats) -> Part:
