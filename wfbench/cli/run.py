@@ -1,4 +1,4 @@
-"""`wfbench run`."""
+"""`wfbench run` and `wfbench config`, which take the same flags."""
 
 from __future__ import annotations
 
@@ -9,35 +9,33 @@ from typing import Annotated
 
 import typer
 
+from wfbench.api.results import Result
+from wfbench.api.searching import explain_config
 from wfbench.cli.arguments import JsonFlag, NewRuns, RunName
+from wfbench.cli.calling import verb
 from wfbench.cli.invocation import answer, invocation, wants_json
 from wfbench.cli.run_options import RunCommand, takes_run_config
 from wfbench.contract import UsageError
 from wfbench.settings.sources import ResolvedConfig
 from wfbench.store.places import DEFAULT, find_run
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
+run_app = typer.Typer(add_completion=False, rich_markup_mode=None)
+config_app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
-@app.command(cls=RunCommand)
+@run_app.command(cls=RunCommand)
+@verb()
 @takes_run_config
 def run(
     ctx: typer.Context,
     *,
     resolved: ResolvedConfig,
-    resume: Annotated[
-        str | None,
-        typer.Option("--resume", metavar="RUN", help="Resume a run that was interrupted."),
-    ] = None,
+    resume: Annotated[str | None, "RUN", "Resume a run that was interrupted."] = None,
     out: NewRuns = DEFAULT,
     name: RunName = None,
-    smoke: Annotated[
-        bool, typer.Option("--smoke", help="Tiny run that shows whether everything works.")
-    ] = False,
+    smoke: Annotated[bool, "Tiny run that shows whether everything works."] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the summary.")] = False,
-    json_lines: Annotated[
-        bool, typer.Option("--json-lines", help="Print every event as a line of JSON.")
-    ] = False,
+    json_lines: Annotated[bool, "Print every event as a line of JSON."] = False,
     json: JsonFlag = False,
 ) -> None:
     """Search for the best order and the policy that follows it.
@@ -76,3 +74,19 @@ def _notes() -> Iterator[None]:
         for note in getattr(error, "__notes__", ()):
             sys.stderr.write(f"wfbench: {note}\n")
         raise
+
+
+@config_app.command(cls=RunCommand)
+@verb()
+@takes_run_config
+def config(
+    *,
+    resolved: ResolvedConfig,
+    check: Annotated[bool, "Also select the plugins, as `wfbench run` would."] = False,
+    json: JsonFlag = False,  # noqa: ARG001 - stands here in the help
+) -> Result:
+    """Print the configuration of a run, and what differs from the defaults and why.
+
+    Flags win over WFBENCH_RUN_* variables, those over the --config file, that over the preset.
+    """
+    return explain_config(resolved, check=check)

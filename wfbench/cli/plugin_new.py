@@ -8,20 +8,20 @@ from typing import Annotated
 import typer
 
 from wfbench.cli.arguments import JsonFlag
+from wfbench.cli.calling import verb
 from wfbench.cli.invocation import invocation, wants_json
 from wfbench.contract import UsageError
 from wfbench.host.scaffold import KINDS, create_plugin
 from wfbench.report.console import print_json
 
 
+@verb()
 def new_plugin(
     ctx: typer.Context,
-    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(KINDS)}.")],
-    name: Annotated[str, typer.Argument(help="Lower-case letters, digits and hyphens.")],
+    kind: Annotated[str, f"One of {', '.join(KINDS)}."],
+    name: Annotated[str, "Lower-case letters, digits and hyphens."],
     *,
-    into: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to write it. Default: here.")
-    ] = None,
+    into: Annotated[Path | None, "DIR", "Where to write it. Default: here."] = None,
     json: JsonFlag = False,
 ) -> None:
     """Write a working, tested, installable plugin package to start from."""
