@@ -6,15 +6,25 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import typer
 
 from wfbench.api.results import Progress, Watcher
 from wfbench.cli.arguments import JsonFlag
-from wfbench.cli.invocation import answer
+from wfbench.cli.invocation import answer, wants_json
 from wfbench.contract import load_object
+from wfbench.report.console import print_json
 from wfbench.settings.selection import parse_options
+
+
+class Said(NamedTuple):
+    """A short answer: a text, and what `--json` prints instead."""
+
+    schema: str
+    values: Mapping[str, Any]
+    text: str
+
 
 Command = Callable[..., Any]
 Shown = Literal["", "lines", "bar"]
@@ -23,7 +33,7 @@ Shown = Literal["", "lines", "bar"]
 def verb(
     calls: str | Command = "", *, progress: Shown = "", **converted: Callable[[Any], Any]
 ) -> Callable[[Command], Command]:
-    """Make a command from a signature: add `--json`, and answer with the result if there is one.
+    """Make a command from a signature: add `--json`, and answer with what is returned.
 
     Parameters before `*` are arguments, the others options. Texts beside a type are its help, or
     its metavar and its help. `calls` is what gets the values that were given, some of them
@@ -42,7 +52,9 @@ def verb(
         def command(**given: Any) -> None:
             asked = {name: given[name] for name in own}
             result = _call(calls, asked, progress, converted) if calls else function(**asked)
-            if result is not None:
+            if isinstance(result, Said):
+                _say(result, as_json=wants_json(given["ctx"], flag=given["json"]))
+            elif result is not None:
                 answer(given["ctx"], result, json=given["json"])
 
         return with_signature(command, function, parameters)
@@ -99,6 +111,13 @@ def _call(
         return function(**asked)
     with progress_lines(bar_only=progress == "bar") as watcher:
         return function(**asked, progress=watcher)
+
+
+def _say(said: Said, *, as_json: bool) -> None:
+    if as_json:
+        print_json(said.schema, said.values)
+    else:
+        sys.stdout.write(said.text)
 
 
 @contextmanager

@@ -24,10 +24,9 @@ from wfbench.cli.arguments import (
     Runs,
     Seed,
 )
-from wfbench.cli.calling import verb
+from wfbench.cli.calling import Said, verb
 from wfbench.cli.invocation import answer, invocation, wants_json
 from wfbench.contract import UsageError
-from wfbench.report.console import print_json
 from wfbench.store.places import DEFAULT as RUNS
 
 
@@ -230,16 +229,7 @@ def show(
 
 @app.command()
 @verb()
-def rm(
-    ctx: typer.Context,
-    name: Annotated[str, "Baseline to remove."],
-    *,
-    baselines: Baselines = BASELINES,
-    json: JsonFlag = False,
-) -> None:
+def rm(name: Annotated[str, "Baseline to remove."], *, baselines: Baselines = BASELINES) -> Said:
     """Remove a baseline."""
-    removed = gating.remove_baseline(name, folder=baselines)
-    if wants_json(ctx, flag=json):
-        print_json("baseline-rm/1", {"removed": str(removed)})
-    else:
-        typer.echo(f"removed {removed}")
+    removed = str(gating.remove_baseline(name, folder=baselines))
+    return Said("baseline-rm/1", {"removed": removed}, f"removed {removed}\n")

@@ -9,14 +9,14 @@ import typer
 
 from wfbench.api import plugin_tools
 from wfbench.api.results import Result
-from wfbench.cli.arguments import JsonFlag, Options
-from wfbench.cli.calling import progress_lines, verb
-from wfbench.cli.invocation import invocation, wants_json
+from wfbench.cli.arguments import Options
+from wfbench.cli.calling import Said, progress_lines, verb
+from wfbench.cli.invocation import invocation
 from wfbench.cli.lazy import LazyGroup
 from wfbench.cli.verbs import Verbs
 from wfbench.contract import UsageError
 from wfbench.host.hookspecs import KINDS
-from wfbench.report.console import fail, print_json
+from wfbench.report.console import fail
 from wfbench.settings.selection import ALL, parse_options
 
 
@@ -63,7 +63,7 @@ def show_plugin(
 
 
 @verb()
-def freeze_plugins(ctx: typer.Context, *, json: JsonFlag = False) -> None:
+def freeze_plugins(ctx: typer.Context) -> Said:
     """Print the installed plugin packages as requirements, to install them again elsewhere.
 
     Broken ones are included; plugins of --plugins-dir are not, since pip cannot install them.
@@ -73,11 +73,8 @@ def freeze_plugins(ctx: typer.Context, *, json: JsonFlag = False) -> None:
     pins = sorted(
         {f"{s.distribution}=={s.version}" for s in sources if s.distribution and not s.bundled}
     )
-    if wants_json(ctx, flag=json):
-        print_json("plugins-freeze/1", {"requirements": pins})
-        return
-    for pin in pins:
-        typer.echo(pin)
+    text = "".join(f"{pin}\n" for pin in pins)
+    return Said("plugins-freeze/1", {"requirements": pins}, text)
 
 
 @verb()

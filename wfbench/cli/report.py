@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from wfbench.api.results import Result
-from wfbench.cli.arguments import SELECTOR, JsonFlag, Runs
-from wfbench.cli.calling import verb
-from wfbench.cli.invocation import invocation, wants_json
+from wfbench.cli.arguments import SELECTOR, Runs
+from wfbench.cli.calling import Said, verb
+from wfbench.cli.invocation import invocation
 from wfbench.contract import UsageError
 from wfbench.store.places import DEFAULT
 
@@ -52,8 +51,7 @@ def report(
         "Judge searches by this landscape. Default: one of results/landscapes that fits.",
     ] = None,
     out: Runs = DEFAULT,
-    json: JsonFlag = False,
-) -> Result | None:
+) -> Result | Said:
     """Show what runs found: in the terminal, or as a page, a comment, a table or test results.
 
     Searches, matrices and bench runs can be shown together. Evaluations that were kept with
@@ -70,28 +68,18 @@ def report(
         raise UsageError("--to needs a format: --html, --md, --csv, --junit or --as NAME")
     form = find_format(invocation(ctx).host(), chosen[0]) if chosen else None
     found = reporting.make_report(results, landscape=landscape, out=out)
-    if form is None:
-        return found
-    _write(found, form, to, as_json=wants_json(ctx, flag=json))
-    return None
+    return found if form is None else _written(found, form, to)
 
 
-def _write(found: ReportResult, form: Format, to: str | None, *, as_json: bool) -> None:
-    from wfbench.report.console import print_json
+def _written(found: ReportResult, form: Format, to: str | None) -> Said:
     from wfbench.store.files import write_whole
 
     text = form.render(found.document)
     if to == STANDARD_OUTPUT or (to is None and form.name != "html"):
-        if as_json:
-            print_json("report-text/1", {"format": form.name, "text": text})
-        else:
-            sys.stdout.write(text)
-        return
+        return Said("report-text/1", {"format": form.name, "text": text}, text)
     target = found.directory if to is None else Path(to)
     if target.is_dir():
         target /= f"report{form.suffix}"
     write_whole(target, text.encode())
-    if as_json:
-        print_json("report-written/1", {"format": form.name, "file": str(target)})
-    else:
-        typer.echo(f"wrote {target}")
+    values = {"format": form.name, "file": str(target)}
+    return Said("report-written/1", values, f"wrote {target}\n")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from wfbench.cli.arguments import JsonFlag, Runs
-from wfbench.cli.calling import verb
+from wfbench.cli.calling import Said, verb
 from wfbench.cli.invocation import wants_json
 from wfbench.contract import UsageError
 from wfbench.store.places import DEFAULT
@@ -61,26 +61,21 @@ def rm(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     out: Runs = DEFAULT,
     json: JsonFlag = False,
-) -> None:
+) -> Said:
     """Remove runs for good. Refused while a process has one of them open."""
     from wfbench.api.catalogue import find_runs, remove_runs
-    from wfbench.report.console import print_json
     from wfbench.store.run import files_of
 
-    as_json = wants_json(ctx, flag=json)
     if not yes:
         paths = find_runs(names, out)
         files = [size for path in paths for size in files_of(path).values()]
         what = f"{', '.join(map(str, paths))} with {len(files)} files, {sum(files):,} bytes"
-        if as_json or not sys.stdin.isatty():
+        if wants_json(ctx, flag=json) or not sys.stdin.isatty():
             raise UsageError(f"removing {what} needs --yes where nobody can be asked")
         typer.confirm(f"remove {what}?", abort=True, err=True)
-    removed = remove_runs(names, out=out)
-    if as_json:
-        print_json("runs-removed/1", {"removed": [str(path) for path in removed]})
-    else:
-        for path in removed:
-            typer.echo(f"removed {path}")
+    removed = [str(path) for path in remove_runs(names, out=out)]
+    text = "".join(f"removed {path}\n" for path in removed)
+    return Said("runs-removed/1", {"removed": removed}, text)
 
 
 @app.command()

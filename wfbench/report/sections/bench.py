@@ -16,11 +16,11 @@ from wfbench.benchmarks.measure.saved import (
     load_session,
 )
 from wfbench.benchmarks.measure.summary import CaseSummary, EqualWork, equal_work, summarise
+from wfbench.benchmarks.statistics.intervals import Estimate
 from wfbench.report.document import Bars, Check, Curves, Exhibit, Fact, Outcome, Section, Shares
 from wfbench.report.written import short
 
 from .common import machine_facts, made_by, table
-from .comparison import three
 
 _MB = 2**20
 _DECADES = 30.0
@@ -180,11 +180,10 @@ def bench_exhibits(session: Session, summaries: Sequence[CaseSummary]) -> Iterat
     yield _phases(summaries)
     known = [(s, s.figures.rate) for s in summaries if s.figures is not None]
     if len({case.n_envs for case in session.cases}) > 1:
-        rows = [(s.label, s.n_envs, *three(rate)) for s, rate in known]
-        yield _scaling("environments", rows)
+        yield _scaling("environments", [(s.label, s.n_envs, rate) for s, rate in known])
     workers = {s.case: session.cases[s.case].options.get("workers") for s, _ in known}
     rows = [
-        (f"{s.label.partition(':')[0]}, {s.n_envs} envs", count, *three(rate))
+        (f"{s.label.partition(':')[0]}, {s.n_envs} envs", count, rate)
         for s, rate in known
         if isinstance(count := workers[s.case], int) and count > 0
     ]
@@ -200,16 +199,14 @@ def _group(summary: CaseSummary) -> str:
 def _throughput(summaries: Sequence[CaseSummary]) -> Exhibit:
     rows = []
     for summary in summaries:
-        found: tuple[float | None, ...] = (None,) * 6
+        found: tuple[object, ...] = (None,) * 4
         if summary.figures is not None:
             figures = summary.figures
-            found = (*three(figures.rate), figures.step_ms, figures.cpu_us, figures.start_up)
-        rows.append(
-            (summary.label, _group(summary), *found, *three(summary.ratio), summary.samples)
-        )
+            found = (figures.rate, figures.step_ms, figures.cpu_us, figures.start_up)
+        rows.append((summary.label, _group(summary), *found, summary.ratio, summary.samples))
     heads = (
-        *("collector", "group", "rate (transitions/s) .0 ±", "step (ms)", "CPU (µs/transition)"),
-        *("start-up (s) .2", "vs. first case ±", "samples"),
+        "collector | group | rate (transitions/s) .0 ± | step (ms) | CPU (µs/transition) | "
+        "start-up (s) .2 | vs. first case ± | samples"
     )
     return Exhibit(
         title="How fast is each collector?",
@@ -236,8 +233,8 @@ def _phases(summaries: Sequence[CaseSummary]) -> Exhibit:
     )
 
 
-def _scaling(x: str, rows: Sequence[Sequence[float | str | None]]) -> Exhibit:
-    rates = [row[2] for row in rows if isinstance(row[2], float)]
+def _scaling(x: str, rows: Sequence[tuple[str, int, Estimate]]) -> Exhibit:
+    rates = [rate.value for _, _, rate in rows]
     log = bool(rates) and max(rates) > _DECADES * min(rates)
     scale = "; both axes are logarithmic" if log else ""
     return Exhibit(
@@ -257,6 +254,6 @@ def _memory(summaries: Sequence[CaseSummary]) -> Exhibit:
         title="How much memory does it need?",
         reading="Memory of the whole process tree while it collects, shared pages counted once "
         "(PSS).",
-        table=table(("collector", "group", "memory (MB) .0"), rows),
+        table=table("collector | group | memory (MB) .0", rows),
         picture=Bars("collector", "memory", group="group"),
     )
