@@ -17,7 +17,7 @@ from wfbench.cli.invocation import answer, invocation, wants_json
 from wfbench.cli.run_options import RunCommand, takes_run_config
 from wfbench.contract import UsageError
 from wfbench.report.console import console
-from wfbench.report.run_lines import JsonLines, PlainLines
+from wfbench.report.run_lines import PlainLines, print_event
 from wfbench.settings.sources import ResolvedConfig
 from wfbench.store.places import DEFAULT, find_run
 
@@ -81,7 +81,7 @@ def _notes() -> Iterator[None]:
 def _view(*, quiet: bool, json_lines: bool) -> Iterator[Watcher | None]:
     """Show the run as the flags and the kind of output ask for, until the block ends."""
     if json_lines:
-        yield _by_run(JsonLines)
+        yield lambda step: print_event(step.value)
     elif quiet:
         yield None
     elif console().is_terminal:

@@ -260,6 +260,11 @@ class Section:
         """Return what was checked: the checks, or the headline where there are none."""
         return self.checks or (self.headline,)
 
+    @property
+    def remarkable(self) -> list[Check]:
+        """Return the checks that did not pass."""
+        return [check for check in self.checks if check.outcome != "good"]
+
 
 @dataclass(frozen=True)
 class Report:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from wfbench.benchmarks.measure.model import PHASES, Session
-from wfbench.benchmarks.measure.saved import (
-    BenchConfig,
-    load_bench_config,
-    load_machine,
-    load_session,
-)
+from wfbench.benchmarks.measure.saved import load_bench_config, load_machine, load_session
 from wfbench.benchmarks.measure.summary import CaseSummary, EqualWork, equal_work, summarise
 from wfbench.benchmarks.statistics.intervals import Estimate
 from wfbench.report.document import Bars, Check, Curves, Exhibit, Fact, Outcome, Section, Shares
@@ -29,27 +24,21 @@ _DECADES = 30.0
 
 def saved_bench_section(path: Path) -> Section:
     """Return the section of a bench run's directory."""
-    return bench_section(load_session(path), load_bench_config(path), load_machine(path))
-
-
-def bench_section(
-    session: Session, plan: BenchConfig | None = None, machine: Mapping[str, Any] | None = None
-) -> Section:
-    """Return the section of a session; the plan and the machine say where it comes from."""
+    session, plan = load_session(path), load_bench_config(path)
     summaries = summarise(session)
-    command = shlex.join(["wfbench", *plan.command]) if plan and plan.command else "wfbench bench"
+    command = shlex.join(["wfbench", *(plan.command or ["bench"])])
     exhibits = bench_exhibits(session, summaries) if measured(summaries) else ()
     checks = (*map(_case_check, summaries), *map(work_check, equal_work(session)))
     return Section(
-        title="Throughput" if plan is None else f"Throughput {plan.run}",
+        title=f"Throughput {plan.run}",
         kind="bench",
         headline=_headline(session, summaries, checks),
         checks=checks,
         figures=tuple(_figures(session, summaries)),
         facts=(
-            *([] if plan is None else [Fact("run", plan.run), Fact("started", plan.created)]),
+            *(Fact("run", plan.run), Fact("started", plan.created)),
             *_facts(session),
-            *([] if machine is None else machine_facts(machine)),
+            *machine_facts(load_machine(path)),
         ),
         exhibits=made_by(command, exhibits),
         notes=tuple(_notes(session, summaries)),
