@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import os
 import re
@@ -13,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from wfbench import __version__
+from wfbench import __version__, cli
 from wfbench.cli.verbs import VERBS
+from wfbench.contract import load_object
 
 COMMANDS = [
     *([verb] for verb in VERBS),
@@ -43,6 +46,27 @@ def test_help_and_no_arguments_say_the_same(wfbench: Any) -> None:
         assert re.search(rf"^  {verb} +{re.escape(summary)}$", done.stdout, flags=re.MULTILINE)
     assert "6 plugin error" in " ".join(done.stdout.split())
     assert wfbench("plugins").stdout == wfbench("plugins", "--help").stdout
+
+
+def test_a_verb_has_only_flags_that_the_api_takes() -> None:
+    seen = 0
+    for file in Path(cli.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            for call in getattr(node, "decorator_list", ()):
+                if (
+                    isinstance(call, ast.Call)
+                    and call.args
+                    and isinstance(call.args[0], ast.Constant)
+                ):
+                    path = str(call.args[0].value)
+                    if not path.startswith("wfbench.api."):
+                        continue
+                    flags = {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}
+                    taken = inspect.signature(load_object(path)).parameters.keys()
+                    assert flags - {"option"} <= taken, path
+                    assert "option" not in flags or "options" in taken, path
+                    seen += 1
+    assert seen >= 8
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["plugins", "list"], ["--version"]], ids=str)

@@ -22,7 +22,7 @@ _ZYGOTE = """
 import json, os, sys
 import numba, numpy, rich.console
 from wfbench.cli.main import main
-import wfbench.search.search, wfbench.cli.run_views, wfbench.orders.compliance.kernel
+import wfbench.search.search, wfbench.cli.run, wfbench.orders.compliance.kernel
 import wfbench.policies.kernel, wfbench_synthetic.env, wfbench_collectors.sequential
 for line in sys.stdin:
     pid = os.fork()

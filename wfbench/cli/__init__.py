@@ -1,3 +1,3 @@
-"""The command line: one file per verb, each of which parses, calls the core and renders."""
+"""The command line: each verb is a signature that is parsed, and the API function it calls."""
 
 from __future__ import annotations

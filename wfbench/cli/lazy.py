@@ -43,7 +43,10 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Verb | None:  # noqa: ARG002 - as above
         """Return the verb's name and summary; nothing of it is imported yet."""
-        return Verb(cmd_name, *self.verbs[cmd_name]) if cmd_name in self.verbs else None
+        if cmd_name not in self.verbs:
+            return None
+        place, summary = self.verbs[cmd_name]
+        return Verb(cmd_name, f"{__package__}.{place}", summary)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the verb that is to be run."""

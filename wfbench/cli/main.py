@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from wfbench import __version__
 from wfbench.cli.invocation import Invocation, invocation
 from wfbench.cli.lazy import RootGroup
-from wfbench.contract import ExitCode, WfbenchError
+from wfbench.contract import API_FLOOR, API_VERSION, ExitCode, WfbenchError
 from wfbench.report.console import fail, print_json, warn
+
+_LIBRARIES = ("gymnasium", "numba", "numpy", "pluggy", "torch")
 
 app = typer.Typer(
     cls=RootGroup,
@@ -60,18 +65,44 @@ def root(
     del plugins_dir, no_plugins, strict_plugins, debug  # read by `Invocation` and `main`
     current = invocation(ctx)
     if version:
-        from wfbench.cli.version import show_versions
-
-        show_versions(current, json=json)
+        _show_versions(current, json=json)
     elif ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
+
+
+def _show_versions(current: Invocation, *, json: bool) -> None:
+    """Print the versions that can change a result: of wfbench, Python, libraries and plugins."""
+    libraries = {name: _installed(name) for name in _LIBRARIES}
+    plugins = {
+        source.distribution: source.version
+        for source in current.host(quiet=True).loaded
+        if source.distribution and not source.bundled
+    }
+    python, api = platform.python_version(), f"{API_FLOOR} to {API_VERSION}"
+    if json:
+        values = {"wfbench": __version__, "python": python, "plugin_api": api}
+        print_json("version/1", {**values, "libraries": libraries, "plugins": plugins})
+        return
+    typer.echo(f"wfbench {__version__}")
+    typer.echo(f"python {python} on {platform.system()} {platform.machine()}; plugin API {api}")
+    for name, found in {**libraries, **plugins}.items():
+        typer.echo(f"{name} {found or 'not installed'}")
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _invoke(args)
+        code = _ended(args, state := Invocation(args))
+        for warning in state.warnings() if code != ExitCode.PLUGIN else ():
+            warn(warning)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as end:
         # Typer and rich turn a reader that went away (`| head`) into an exit of their own.
@@ -79,15 +110,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    return code
-
-
-def _invoke(args: list[str]) -> int:
-    state = Invocation(args)
-    code = _ended(args, state)
-    if code != ExitCode.PLUGIN:
-        for warning in state.warnings():
-            warn(warning)
     return code
 
 

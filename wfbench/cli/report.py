@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from wfbench.cli.arguments import JsonFlag, Runs
-from wfbench.cli.invocation import answer, invocation, wants_json
+from wfbench.api.results import Result
+from wfbench.cli.arguments import SELECTOR, Runs
+from wfbench.cli.calling import Said, verb
+from wfbench.cli.invocation import invocation
 from wfbench.contract import UsageError
 from wfbench.store.places import DEFAULT
 
@@ -17,56 +18,40 @@ if TYPE_CHECKING:
     from wfbench.api.reporting import ReportResult
     from wfbench.report.formats.choosing import Format
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
 STANDARD_OUTPUT = "-"
 
-Results = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="ID...",
-        help="Runs by name or path, or files: verdict.json, landscapes, reproduction.json, and "
-        "what compare, bench-search and evaluate print with --json.",
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="File to write; - is standard output. Default: standard output, and for --html "
-        "report.html in the run's directory.",
-    ),
-]
 
-
-@app.command()
+@verb()
 def report(
     ctx: typer.Context,
+    results: Annotated[
+        list[str],
+        "ID...",
+        "Runs by name or path, or files: verdict.json, landscapes, reproduction.json, and "
+        "what compare, bench-search and evaluate print with --json.",
+    ],
     *,
-    results: Results,
-    html: Annotated[
-        bool, typer.Option("--html", help="Write one page with charts that opens offline.")
-    ] = False,
-    md: Annotated[bool, typer.Option("--md", help="Write Markdown, for a pull request.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Write CSV: one line per value.")] = False,
-    junit: Annotated[
-        bool, typer.Option("--junit", help="Write JUnit XML: one case per check.")
-    ] = False,
+    html: Annotated[bool, "Write one page with charts that opens offline."] = False,
+    md: Annotated[bool, "Write Markdown, for a pull request."] = False,
+    csv: Annotated[bool, "Write CSV: one line per value."] = False,
+    junit: Annotated[bool, "Write JUnit XML: one case per check."] = False,
     as_: Annotated[
         str | None,
-        typer.Option("--as", metavar="NAME[:KEY=VALUE,...]", help="Format of a reporter plugin."),
+        typer.Option("--as", metavar=SELECTOR, help="Format of a reporter plugin."),
     ] = None,
-    to: Target = None,
+    to: Annotated[
+        str | None,
+        "FILE",
+        "File to write; - is standard output. Default: standard output, and for --html "
+        "report.html in the run's directory.",
+    ] = None,
     landscape: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Judge searches by this landscape. Default: one of results/landscapes that fits.",
-        ),
+        "FILE",
+        "Judge searches by this landscape. Default: one of results/landscapes that fits.",
     ] = None,
     out: Runs = DEFAULT,
-    json: JsonFlag = False,
-) -> None:
+) -> Result | Said:
     """Show what runs found: in the terminal, or as a page, a comment, a table or test results.
 
     Searches, matrices and bench runs can be shown together. Evaluations that were kept with
@@ -83,28 +68,18 @@ def report(
         raise UsageError("--to needs a format: --html, --md, --csv, --junit or --as NAME")
     form = find_format(invocation(ctx).host(), chosen[0]) if chosen else None
     found = reporting.make_report(results, landscape=landscape, out=out)
-    if form is None:
-        answer(ctx, found, json=json)
-    else:
-        _write(found, form, to, as_json=wants_json(ctx, flag=json))
+    return found if form is None else _written(found, form, to)
 
 
-def _write(found: ReportResult, form: Format, to: str | None, *, as_json: bool) -> None:
-    from wfbench.report.console import print_json
+def _written(found: ReportResult, form: Format, to: str | None) -> Said:
     from wfbench.store.files import write_whole
 
     text = form.render(found.document)
     if to == STANDARD_OUTPUT or (to is None and form.name != "html"):
-        if as_json:
-            print_json("report-text/1", {"format": form.name, "text": text})
-        else:
-            sys.stdout.write(text)
-        return
+        return Said("report-text/1", {"format": form.name, "text": text}, text)
     target = found.directory if to is None else Path(to)
     if target.is_dir():
         target /= f"report{form.suffix}"
     write_whole(target, text.encode())
-    if as_json:
-        print_json("report-written/1", {"format": form.name, "file": str(target)})
-    else:
-        typer.echo(f"wrote {target}")
+    values = {"format": form.name, "file": str(target)}
+    return Said("report-written/1", values, f"wrote {target}\n")

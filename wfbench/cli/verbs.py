@@ -1,31 +1,28 @@
 """The verbs of wfbench: where each lives and what it does.
 
-A verb is added with one line here and one file beside this one that holds its Typer `app`. The
-file is imported only when the verb is used, so help and completion stay fast whatever it needs.
+A verb is added with one line here and a function with the decorator `verb` in a file beside this
+one. The file is imported only when the verb is used, so help and completion stay fast.
 """
 
 from __future__ import annotations
 
 Verbs = dict[str, tuple[str, str]]
-"""By name: the import path of a Typer app or of a function, and one line for the help."""
+"""By name: a Typer app or a function of a module beside this one, and one line for the help."""
 
 VERBS: Verbs = {
-    "run": ("wfbench.cli.run:app", "Search for the best order and the policy that follows it."),
-    "bench": ("wfbench.cli.bench:app", "Measure how fast collectors are on an environment."),
-    "compare": (
-        "wfbench.cli.compare:app",
-        "Compare two results, with the uncertainty of each change.",
-    ),
-    "check": ("wfbench.cli.check:app", "Measure a baseline's cases again; fail if one got slower."),
-    "baseline": ("wfbench.cli.baseline:app", "Keep measured runs for check to compare with."),
-    "calibrate": ("wfbench.cli.calibrate:app", "Measure how noisy this machine is."),
-    "report": ("wfbench.cli.report:app", "Show what runs found, as a page, a comment or a table."),
-    "runs": ("wfbench.cli.runs:app", "List, show, follow, remove and validate runs."),
-    "evaluate": ("wfbench.cli.evaluate:app", "Play a frozen policy on fresh seeds."),
-    "landscape": ("wfbench.cli.landscape:app", "Collect the results of training every order."),
-    "bench-search": ("wfbench.cli.bench_search:app", "Compare searchers on a landscape."),
-    "reproduce": ("wfbench.cli.reproduce:app", "Test the documented claims by measuring them."),
-    "config": ("wfbench.cli.config:app", "Print the run configuration and what changed it."),
-    "plugins": ("wfbench.cli.plugins:app", "List, inspect, check and create plugins."),
-    "doctor": ("wfbench.cli.doctor:app", "Check this machine and fix what is safe to fix."),
+    "run": ("run:run_app", "Search for the best order and the policy that follows it."),
+    "bench": ("measuring:bench", "Measure how fast collectors are on an environment."),
+    "compare": ("gating:compare", "Compare two results, with the uncertainty of each change."),
+    "check": ("gating:check", "Measure a baseline's cases again; fail if one got slower."),
+    "baseline": ("gating:app", "Keep measured runs for check to compare with."),
+    "calibrate": ("gating:calibrate", "Measure how noisy this machine is."),
+    "report": ("report:report", "Show what runs found, as a page, a comment or a table."),
+    "runs": ("runs:app", "List, show, follow, remove and validate runs."),
+    "evaluate": ("measuring:evaluate", "Play a frozen policy on fresh seeds."),
+    "landscape": ("measuring:landscape", "Collect the results of training every order."),
+    "bench-search": ("measuring:bench_search", "Compare searchers on a landscape."),
+    "reproduce": ("measuring:reproduce", "Test the documented claims by measuring them."),
+    "config": ("run:config_app", "Print the run configuration and what changed it."),
+    "plugins": ("plugins:app", "List, inspect, check and create plugins."),
+    "doctor": ("plugins:doctor", "Check this machine and fix what is safe to fix."),
 }

@@ -6,20 +6,15 @@ writes it as HTML, Markdown, CSV or JUnit XML. A format computes nothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-if TYPE_CHECKING:
-    from .document import Report, Section
+from wfbench import __version__
+
+from .document import Report, Section
 
 
 def make_report(*sections: Section, title: str | None = None) -> Report:
     """Return a report of sections, dated now."""
-    from datetime import datetime
-
-    from wfbench import __version__
-
-    from .document import Report
-
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     return Report(title or sections[0].title, now, __version__, sections)
 
@@ -40,6 +35,4 @@ def render(shown: Report | Section, form: str) -> str:
 
 
 def _whole(shown: Report | Section) -> Report:
-    from .document import Section
-
     return make_report(shown) if isinstance(shown, Section) else shown

@@ -90,18 +90,10 @@ def _search(path: Path) -> RunRecord:
     figures |= {"compliant": float(compliant), "env-steps": float(search.env_steps)}
     if search.elapsed:
         figures |= {"steps-per-second": search.rate, "seconds": search.elapsed}
-    return RunRecord(
-        name=path.name,
-        path=path,
-        kind="search",
-        status=_status(path, complete=search.complete, smoke=config.smoke),
-        created=config.created,
-        says=said,
-        workload=_digest("search", search_of(config)),
-        figures=figures,
-        seed=int(config.settings["seed"]),
-        **_made_on(search.machine),
-    )
+    status = _status(path, complete=search.complete, smoke=config.smoke)
+    work, seed = _digest("search", search_of(config)), int(config.settings["seed"])
+    found = RunRecord(path.name, path, "search", status, config.created, said, work, figures, seed)
+    return _made_on(found, search.machine)
 
 
 def _digest(*parts: object) -> str:
@@ -111,7 +103,7 @@ def _digest(*parts: object) -> str:
 
 
 def _bench(path: Path) -> RunRecord:
-    plan, session, machine = load_bench_config(path), load_session(path), load_machine(path)
+    plan, session = load_bench_config(path), load_session(path)
     figures = {
         f"{one.label}@{one.n_envs}": one.figures.rate.value
         for one in summarise(session)
@@ -125,18 +117,10 @@ def _bench(path: Path) -> RunRecord:
     env = {str(key): str(value) for key, value in plan.cases[0].env.options.items()}
     settings = plan.settings
     asked = [settings.rounds, settings.seconds, settings.steps, settings.smoke]
-    return RunRecord(
-        name=path.name,
-        path=path,
-        kind="bench",
-        status=_status(path, complete=session.finished, smoke=settings.smoke),
-        created=plan.created,
-        says=said,
-        workload=_digest("bench", cases, env, asked),
-        figures=figures,
-        seed=settings.seed,
-        **_made_on(machine),
-    )
+    status = _status(path, complete=session.finished, smoke=settings.smoke)
+    work, seed = _digest("bench", cases, env, asked), settings.seed
+    found = RunRecord(path.name, path, "bench", status, plan.created, said, work, figures, seed)
+    return _made_on(found, load_machine(path))
 
 
 def _matrix(path: Path) -> RunRecord:
@@ -148,9 +132,9 @@ def _matrix(path: Path) -> RunRecord:
     return replace(found, machine=parts[0].machine, version=parts[0].version)
 
 
-def _made_on(machine: Mapping[str, Any]) -> dict[str, Any]:
+def _made_on(found: RunRecord, machine: Mapping[str, Any]) -> RunRecord:
     name = f"{machine.get('cpu')}, {machine.get('usable_cores')} cores"
-    return {"machine": name, "version": str(machine.get("wfbench", ""))}
+    return replace(found, machine=name, version=str(machine.get("wfbench", "")))
 
 
 @dataclass(frozen=True)

@@ -108,14 +108,35 @@ def number(value: Value) -> float | None:
 
 
 @dataclass(frozen=True)
-class Bars:
-    """One bar per row, from 0, with an interval if there is one; rows with a group are headed."""
+class Estimates:
+    """Values by label, with the ends of their intervals if there are some."""
 
     label: str
     value: str
     low: str | None = None
     high: str | None = None
+
+
+@dataclass(frozen=True)
+class Bars(Estimates):
+    """One bar per row, from 0, with an interval if there is one; rows with a group are headed."""
+
     group: str | None = None
+
+
+@dataclass(frozen=True)
+class Dots(Estimates):
+    """One dot per row with its interval; the axis need not begin at 0."""
+
+    strong: str | None = None
+    """A column of booleans: what is drawn filled."""
+
+
+@dataclass(frozen=True)
+class Spread(Estimates):
+    """Many values with intervals, sorted by the rows; those with a mark were also measured."""
+
+    mark: str | None = None
 
 
 @dataclass(frozen=True)
@@ -125,18 +146,6 @@ class Shares:
     label: str
     parts: tuple[str, ...]
     group: str | None = None
-
-
-@dataclass(frozen=True)
-class Dots:
-    """One dot per row with its interval; the axis need not begin at 0."""
-
-    label: str
-    value: str
-    low: str | None = None
-    high: str | None = None
-    strong: str | None = None
-    """A column of booleans: what is drawn filled."""
 
 
 @dataclass(frozen=True)
@@ -180,17 +189,6 @@ class Timeline:
     reached: str
     """What to call a series that did."""
     missed: str
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Many values with intervals, sorted by the rows; those with a mark were also measured."""
-
-    label: str
-    value: str
-    low: str
-    high: str
-    mark: str | None = None
 
 
 @dataclass(frozen=True)
@@ -261,6 +259,11 @@ class Section:
     def cases(self) -> tuple[Check, ...]:
         """Return what was checked: the checks, or the headline where there are none."""
         return self.checks or (self.headline,)
+
+    @property
+    def remarkable(self) -> list[Check]:
+        """Return the checks that did not pass."""
+        return [check for check in self.checks if check.outcome != "good"]
 
 
 @dataclass(frozen=True)

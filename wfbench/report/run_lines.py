@@ -69,14 +69,8 @@ def _finished(event: Event) -> str:
     )
 
 
-class JsonLines:
-    """Every event as one JSON object per line on standard output."""
-
-    def __init__(self, run: str) -> None:
-        self._run = run
-
-    def __call__(self, event: Event) -> None:
-        """Print one event."""
-        line = json.dumps({"run": self._run, **plain(event)}, ensure_ascii=False)
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+def print_event(event: Event) -> None:
+    """Print an event as one JSON object on a line of standard output."""
+    line = json.dumps({"run": event["run"], **plain(event)}, ensure_ascii=False)
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

@@ -19,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from wfbench.processes.usage import tree
 from wfbench.report.written import duration, fixed
 from wfbench.store.events import PHASES
 
@@ -63,10 +64,7 @@ class ProcessTree:
             return
         spent: dict[int, float] = {}
         memory = 0
-        tree = [psutil.Process()]
-        with suppress(psutil.Error):
-            tree += tree[0].children(recursive=True)
-        for process in tree:
+        for process in tree():
             with suppress(psutil.Error), process.oneshot():
                 times = process.cpu_times()
                 memory += process.memory_info().rss

@@ -18,8 +18,6 @@ from .lines import curves, spread, timeline
 
 WIDE, NARROW = 760.0, 336.0
 """Every picture is drawn for both: text that is scaled down cannot be read on a phone."""
-_LISTED = 12
-"""Checks that did not pass and are named in the summary."""
 _DRAWN: dict[type[Any], Callable[..., Markup]] = {
     doc.Bars: bars,
     doc.Shares: shares,
@@ -33,8 +31,7 @@ _DRAWN: dict[type[Any], Callable[..., Markup]] = {
 
 def render_html(report: doc.Report) -> str:
     """Return the report as one HTML file."""
-    template = _environment().get_template("report.html.j2")
-    return template.render(report=report, sections=[_shown(s) for s in report.sections])
+    return _environment().get_template("report.html.j2").render(report=report)
 
 
 @cache
@@ -46,28 +43,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["outcome_names"] = doc.OUTCOME_NAMES
+    environment.globals.update(
+        outcome_names=doc.OUTCOME_NAMES,
+        count_outcomes=doc.count_outcomes,
+        written_table=written_table,
+        draw=draw,
+        sizes={"wide": WIDE, "narrow": NARROW},
+    )
     return environment
-
-
-def _shown(section: doc.Section) -> dict[str, Any]:
-    """Return a section with its pictures drawn and its numbers written."""
-    remarkable = [check for check in section.checks if check.outcome != "good"]
-    return {
-        "section": section,
-        "count": doc.count_outcomes(section.checks),
-        "remarkable": remarkable[:_LISTED],
-        "unlisted": max(0, len(remarkable) - _LISTED),
-        "exhibits": [
-            {
-                "exhibit": exhibit,
-                "wide": draw(exhibit, WIDE),
-                "narrow": draw(exhibit, NARROW),
-                "table": written_table(exhibit),
-            }
-            for exhibit in section.exhibits
-        ],
-    }
 
 
 def draw(exhibit: doc.Exhibit, width: float) -> Markup | None:

@@ -90,8 +90,7 @@ def curves(table: Table, picture: Curves, width: float, label: str) -> Markup:
 def timeline(table: Table, picture: Timeline, width: float, label: str) -> Markup:
     """Draw panels one below the other, the series side by side as they happened."""
     xs = [x for x in table.numbers(picture.x) if x is not None]
-    x = linear([0.0, *xs], _LEFT, width - _RIGHT, zero=True, wanted=7)
-    x = Scale(0.0, max(xs, default=1.0), x.start, x.end)
+    x = Scale(0.0, max(xs, default=1.0), _LEFT, width - _RIGHT)
     kinds = [(picture.reached, "curve reached"), (picture.missed, "curve missed")]
     parts, begin = _key([*kinds, ("best so far", "curve best")], width)
     bottom = 0.0

@@ -67,7 +67,7 @@ def _section(section: Section, rows: int) -> Iterator[str]:
         yield " · ".join(f"{escape(f.name)} **{escape(f.value)}**" for f in section.figures)
     for place, exhibit in enumerate(section.exhibits if rows else ()):
         yield from _exhibit(exhibit, rows, folded=place > 0)
-    remarkable = [check for check in section.checks if check.outcome != "good"]
+    remarkable = section.remarkable
     if section.checks:
         good = len(section.checks) - len(remarkable)
         yield from ("", f"{good} of {len(section.checks)} checks ok", "")

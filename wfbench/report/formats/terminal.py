@@ -45,7 +45,7 @@ def show_section(section: doc.Section, out: Console) -> None:
         out.print(clean(text), soft_wrap=True)
     for exhibit in section.exhibits:
         _show_exhibit(exhibit, out)
-    lines = [_line(check, check.name) for check in section.checks if check.outcome != "good"]
+    lines = [_line(check, check.name) for check in section.remarkable]
     lines += [Text(clean(f"note: {note}")) for note in section.notes]
     if lines and section.exhibits:
         out.print()

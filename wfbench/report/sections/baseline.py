@@ -17,7 +17,6 @@ from wfbench.report.written import many
 from wfbench.store.event_log import plain
 
 from .common import list_section, machine_facts, table
-from .comparison import three
 
 
 def baselines_section(baselines: Sequence[AnyBaseline], folder: Path) -> Section:
@@ -27,10 +26,10 @@ def baselines_section(baselines: Sequence[AnyBaseline], folder: Path) -> Section
         values = baseline_data(one)
         envs, cells = ", ".join(values["envs"]), "; ".join(values["cells"])
         rows.append((one.name, values["of"], one.created, envs, cells, values["samples"]))
-    heads = ("name", "of", "made", "env", "cells", "samples")
     says = many(len(rows), "baseline") if rows else f"there is no baseline in {folder}"
     outcome: Outcome = "good" if rows else "open"
-    return list_section("baselines", "Baselines", outcome, says, table(heads, rows))
+    shown = table("name | of | made | env | cells | samples", rows)
+    return list_section("baselines", "Baselines", outcome, says, shown)
 
 
 def baseline_section(baseline: AnyBaseline) -> Section:
@@ -67,13 +66,7 @@ def _learning(baseline: LearningBaseline) -> Section:
         score = fmean(p.score for p in points) if points else None
         compliance = fmean(p.compliance for p in points) if points else None
         rows.append((", ".join(run.group), run.seed, len(run.trainings), score, compliance))
-    heads = (
-        "collector, trainer, searcher",
-        "seed",
-        "orders",
-        "return (points) .1",
-        "compliance .3",
-    )
+    heads = "collector, trainer, searcher | seed | orders | return (points) .1 | compliance .3"
     margin = baseline.margins.returns
     reading = (
         f"After {baseline.steps:,} environment steps of each training. A return may be "
@@ -93,7 +86,7 @@ def _speed(baseline: Baseline) -> Section:
             cell.case.label,
             cell.case.n_envs,
             fmean(cell.rates),
-            *((1.0, None, None) if baseline.is_reference(cell) else three(cell.ratio)),
+            (1.0, None, None) if baseline.is_reference(cell) else cell.ratio,
             len(cell.rounds),
         )
         for cell in baseline.cells
@@ -138,10 +131,7 @@ def calibration_section(found: Calibration, file: Path) -> Section:
         )
         for one in found.cases
     ]
-    heads = (
-        *("case", "comparisons", "noise (%) .1", "false alarms (%) .1"),
-        "found in 80 % of checks",
-    )
+    heads = "case | comparisons | noise (%) .1 | false alarms (%) .1 | found in 80 % of checks"
     reading = (
         f"The same code against itself: {found.settings.rounds} rounds, checks of {found.window} "
         "rounds. 95 % of the comparisons stay below the noise."

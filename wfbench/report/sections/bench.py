@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from wfbench.benchmarks.measure.model import PHASES, Session
-from wfbench.benchmarks.measure.saved import (
-    BenchConfig,
-    load_bench_config,
-    load_machine,
-    load_session,
-)
+from wfbench.benchmarks.measure.saved import load_bench_config, load_machine, load_session
 from wfbench.benchmarks.measure.summary import CaseSummary, EqualWork, equal_work, summarise
+from wfbench.benchmarks.statistics.intervals import Estimate
 from wfbench.report.document import Bars, Check, Curves, Exhibit, Fact, Outcome, Section, Shares
 from wfbench.report.written import short
 
 from .common import machine_facts, made_by, table
-from .comparison import three
 
 _MB = 2**20
 _DECADES = 30.0
@@ -29,27 +24,21 @@ _DECADES = 30.0
 
 def saved_bench_section(path: Path) -> Section:
     """Return the section of a bench run's directory."""
-    return bench_section(load_session(path), load_bench_config(path), load_machine(path))
-
-
-def bench_section(
-    session: Session, plan: BenchConfig | None = None, machine: Mapping[str, Any] | None = None
-) -> Section:
-    """Return the section of a session; the plan and the machine say where it comes from."""
+    session, plan = load_session(path), load_bench_config(path)
     summaries = summarise(session)
-    command = shlex.join(["wfbench", *plan.command]) if plan and plan.command else "wfbench bench"
+    command = shlex.join(["wfbench", *(plan.command or ["bench"])])
     exhibits = bench_exhibits(session, summaries) if measured(summaries) else ()
     checks = (*map(_case_check, summaries), *map(work_check, equal_work(session)))
     return Section(
-        title="Throughput" if plan is None else f"Throughput {plan.run}",
+        title=f"Throughput {plan.run}",
         kind="bench",
         headline=_headline(session, summaries, checks),
         checks=checks,
         figures=tuple(_figures(session, summaries)),
         facts=(
-            *([] if plan is None else [Fact("run", plan.run), Fact("started", plan.created)]),
+            *(Fact("run", plan.run), Fact("started", plan.created)),
             *_facts(session),
-            *([] if machine is None else machine_facts(machine)),
+            *machine_facts(load_machine(path)),
         ),
         exhibits=made_by(command, exhibits),
         notes=tuple(_notes(session, summaries)),
@@ -180,11 +169,10 @@ def bench_exhibits(session: Session, summaries: Sequence[CaseSummary]) -> Iterat
     yield _phases(summaries)
     known = [(s, s.figures.rate) for s in summaries if s.figures is not None]
     if len({case.n_envs for case in session.cases}) > 1:
-        rows = [(s.label, s.n_envs, *three(rate)) for s, rate in known]
-        yield _scaling("environments", rows)
+        yield _scaling("environments", [(s.label, s.n_envs, rate) for s, rate in known])
     workers = {s.case: session.cases[s.case].options.get("workers") for s, _ in known}
     rows = [
-        (f"{s.label.partition(':')[0]}, {s.n_envs} envs", count, *three(rate))
+        (f"{s.label.partition(':')[0]}, {s.n_envs} envs", count, rate)
         for s, rate in known
         if isinstance(count := workers[s.case], int) and count > 0
     ]
@@ -200,16 +188,14 @@ def _group(summary: CaseSummary) -> str:
 def _throughput(summaries: Sequence[CaseSummary]) -> Exhibit:
     rows = []
     for summary in summaries:
-        found: tuple[float | None, ...] = (None,) * 6
+        found: tuple[object, ...] = (None,) * 4
         if summary.figures is not None:
             figures = summary.figures
-            found = (*three(figures.rate), figures.step_ms, figures.cpu_us, figures.start_up)
-        rows.append(
-            (summary.label, _group(summary), *found, *three(summary.ratio), summary.samples)
-        )
+            found = (figures.rate, figures.step_ms, figures.cpu_us, figures.start_up)
+        rows.append((summary.label, _group(summary), *found, summary.ratio, summary.samples))
     heads = (
-        *("collector", "group", "rate (transitions/s) .0 ±", "step (ms)", "CPU (µs/transition)"),
-        *("start-up (s) .2", "vs. first case ±", "samples"),
+        "collector | group | rate (transitions/s) .0 ± | step (ms) | CPU (µs/transition) | "
+        "start-up (s) .2 | vs. first case ± | samples"
     )
     return Exhibit(
         title="How fast is each collector?",
@@ -236,8 +222,8 @@ def _phases(summaries: Sequence[CaseSummary]) -> Exhibit:
     )
 
 
-def _scaling(x: str, rows: Sequence[Sequence[float | str | None]]) -> Exhibit:
-    rates = [row[2] for row in rows if isinstance(row[2], float)]
+def _scaling(x: str, rows: Sequence[tuple[str, int, Estimate]]) -> Exhibit:
+    rates = [rate.value for _, _, rate in rows]
     log = bool(rates) and max(rates) > _DECADES * min(rates)
     scale = "; both axes are logarithmic" if log else ""
     return Exhibit(
@@ -257,6 +243,6 @@ def _memory(summaries: Sequence[CaseSummary]) -> Exhibit:
         title="How much memory does it need?",
         reading="Memory of the whole process tree while it collects, shared pages counted once "
         "(PSS).",
-        table=table(("collector", "group", "memory (MB) .0"), rows),
+        table=table("collector | group | memory (MB) .0", rows),
         picture=Bars("collector", "memory", group="group"),
     )

@@ -14,13 +14,7 @@ from wfbench.store.event_log import plain
 
 from .bench import work_check
 from .common import table, worst
-from .comparison import (
-    decode_comparison,
-    gate_outcome,
-    learning_check_section,
-    outcome_of,
-    three,
-)
+from .comparison import decode_comparison, gate_outcome, learning_check_section, outcome_of
 
 _STORED = ("baseline", "reference", "threshold", "cells", "unequal")
 
@@ -33,8 +27,8 @@ def check_section(found: SpeedCheck, notes: Sequence[str] = (), *, strict: bool 
         *map(work_check, found.unequal),
     )
     heads = (
-        *("cell", "change (times the baseline) ±", "p", "then (times the reference)"),
-        *("now (times the reference)", "CPU per transition (times then)", "verdict"),
+        "cell | change (times the baseline) ± | p | then (times the reference) | "
+        "now (times the reference) | CPU per transition (times then) | verdict"
     )
     return Section(
         title=f"Check against {found.baseline}",
@@ -103,11 +97,11 @@ def _outcome(found: SpeedCheck) -> tuple[str, str]:
     return gate_outcome(named, "got slower")
 
 
-def _row(cell: CellVerdict) -> tuple[str | float | None, ...]:
+def _row(cell: CellVerdict) -> tuple[object, ...]:
     latest = cell.again or cell.first
     return (
         f"{cell.label}, {cell.n_envs} envs",
-        *three(None if latest is None else latest.change),
+        None if latest is None else latest.change,
         None if latest is None else latest.p,
         cell.then.value,
         None if cell.now is None else cell.now.value,

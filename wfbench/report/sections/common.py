@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wfbench.report import document as doc
@@ -18,15 +18,37 @@ def known(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def table(heads: Iterable[str | doc.Column], rows: Iterable[Sequence[Any]]) -> doc.Table:
-    """Return a table whose numbers are finite or missing; `columns` explains the heads."""
-    return doc.Table(
-        doc.columns(*heads),
-        tuple(
-            tuple(known(value) if isinstance(value, float) else value for value in row)
-            for row in rows
-        ),
-    )
+Span = tuple[float | None, float | None, float | None]
+"""A value and the ends of its interval."""
+
+
+def table(heads: str | Iterable[str | doc.Column], rows: Iterable[Sequence[Any]]) -> doc.Table:
+    """Return a table whose numbers are finite or missing; `columns` explains the heads.
+
+    A row has a value for every head; below a head with `±` that is a span, a
+    dataclass of one, or None.
+    """
+    columns = doc.columns(*(heads.split(" | ") if isinstance(heads, str) else heads))
+    ends = {name for column in columns for name in column.interval or ()}
+    headed = [column for column in columns if column.name not in ends]
+    return doc.Table(columns, tuple(tuple(_cells(headed, row)) for row in rows))
+
+
+def _cells(columns: Sequence[doc.Column], row: Sequence[Any]) -> Iterator[Any]:
+    for column, value in zip(columns, row, strict=True):
+        for cell in (value,) if column.interval is None else _span(value):
+            yield known(cell) if isinstance(cell, float) else cell
+
+
+def _span(found: Any) -> Span:
+    if is_dataclass(found) and not isinstance(found, type):
+        found = astuple(found)
+    return (None, None, None) if found is None else found
+
+
+def around(value: float, half: float) -> tuple[float, float, float]:
+    """Return a value with its interval."""
+    return value, value - half, value + half
 
 
 def worst(checks: Sequence[doc.Check]) -> doc.Outcome:
@@ -100,7 +122,7 @@ def position_heat(scored: Sequence[tuple[Order, float]], units: Sequence[str]) -
         reading="Mean score of all trainings whose order has the unit (row) in the position "
         "(column), first position repaired first. Higher is better. A cell with few trainings says "
         "little, and a mean over other positions mixes their effects.",
-        table=table(("unit", "position", "mean score (points) .1", "trainings"), rows),
+        table=table("unit | position | mean score (points) .1 | trainings", rows),
         picture=doc.Heat(x="position", y="unit", value="mean score", count="trainings"),
     )
 

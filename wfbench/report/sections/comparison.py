@@ -8,7 +8,6 @@ from typing import Any
 
 from wfbench.benchmarks.compare.model import Cell, Comparison, Learned
 from wfbench.benchmarks.gate.learning_baseline import learning_verdict
-from wfbench.benchmarks.statistics.intervals import Estimate
 from wfbench.benchmarks.statistics.learning import NonInferiority, TimeToThreshold
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.report.document import Check, Dots, Exhibit, Fact, Outcome, Section
@@ -170,7 +169,7 @@ def _effects(cells: Sequence[Cell], scale: str) -> Exhibit:
     rows = [
         (
             f"{cell.name}, {cell.metric}",
-            *three(cell.effect),
+            cell.effect,
             None if cell.old is None else cell.old.value,
             None if cell.new is None else cell.new.value,
             cell.p,
@@ -179,30 +178,25 @@ def _effects(cells: Sequence[Cell], scale: str) -> Exhibit:
         )
         for cell in cells
     ]
-    heads = ("what", "effect ±", "old", "new", "p", "samples", "verdict")
-    picture = Dots("what", "effect", "low", "high")
-    return Exhibit(*_SCALES[scale], table(heads, rows), picture=picture)
+    shown = table("what | effect ± | old | new | p | samples | verdict", rows)
+    return Exhibit(*_SCALES[scale], shown, picture=Dots("what", "effect", "low", "high"))
 
 
 def _learned(learned: Sequence[Learned]) -> Exhibit:
     rows = [
         (
             f"{one.metric} of {one.name}",
-            *three(one.improvement),
-            *three(one.old),
-            *three(one.new),
-            one.margin,
+            *(one.improvement, one.old, one.new, one.margin),
             _ANSWERS[one.non_inferiority],
-            one.tasks,
-            one.steps,
+            *(one.tasks, one.steps),
             *(map(_time, _times(one)) if one.metric == "return" else (None,) * 4),
         )
         for one in learned
     ]
     heads = (
-        *("what", "probability .2 ±", "old ±", "new ±", "margin", "not worse", "orders"),
-        *("environment steps", "old steps to compliance", "new steps to compliance"),
-        *("old seconds to compliance", "new seconds to compliance"),
+        "what | probability .2 ± | old ± | new ± | margin | not worse | orders | "
+        "environment steps | old steps to compliance | new steps to compliance | "
+        "old seconds to compliance | new seconds to compliance"
     )
     return Exhibit(
         title="Does it learn as well as before?",
@@ -227,8 +221,3 @@ def _time(found: TimeToThreshold) -> str:
     return (
         f"median {found.median:,.4g} ({low} to {high}; {found.reached} of {trainings} reached it)"
     )
-
-
-def three(estimate: Estimate | None) -> tuple[float | None, ...]:
-    """Return a value and the ends of its interval."""
-    return (None,) * 3 if estimate is None else (estimate.value, estimate.low, estimate.high)

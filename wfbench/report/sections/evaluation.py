@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean
@@ -14,7 +15,7 @@ from wfbench.report.written import short
 from wfbench.search.evaluation import CrossRow, EvaluationCell
 from wfbench.store.decoding import decode
 
-from .common import how_to_read, made_by, table
+from .common import around, how_to_read, made_by, table
 
 _TELLING = 0.1
 """Compliance by the order given exceeds that by others at least so far if orders are followed."""
@@ -151,24 +152,28 @@ def _crossed(values: Values, units: Sequence[str] | None) -> Parts:
 def _cells(cells: Sequence[EvaluationCell]) -> Exhibit:
     rows = []
     for cell in cells:
-        mean, half = cell.env_return, cell.half_interval
         name = f"{cell.red or 'its red agent'}, {cell.horizon} steps"
+        mean = around(cell.env_return, cell.half_interval)
+        right = (cell.compliance, cell.compliance_low, cell.compliance_high)
+        if math.isnan(cell.compliance):
+            right = (math.nan,) * 3
         rows.append(
             (
-                *(name, mean, mean - half, mean + half, cell.compliance, cell.chance),
-                *(cell.secondary_compliance, cell.fixes, cell.counted, cell.wasted, cell.episodes),
+                *(name, mean, cell.counted, right, cell.stress_counted, cell.stress_compliance),
+                *(cell.chance, cell.secondary_compliance, cell.fixes, cell.wasted, cell.episodes),
             )
         )
     heads = (
-        *("cell", "return on fresh seeds (points per episode) .2 ±", "compliance .3", "chance .3"),
-        *("secondary compliance .3", "fixes (per episode) .1", "counted (per episode) .1"),
-        *("wasted (per episode) .1", "episodes"),
+        "cell | return on fresh seeds (points per episode) .2 ± | choices (per episode) .2 | "
+        "compliance .3 ± | choices under stress .1 | compliance under stress .3 | chance .3 | "
+        "secondary compliance .3 | fixes (per episode) .1 | wasted (per episode) .1 | episodes"
     )
     return Exhibit(
         title="How well does the policy defend?",
         reading="Mean return per episode against each red agent over each horizon, with a 95 % "
-        "interval for this very policy; to the right is better, 0 is best. Chance is the "
-        "compliance of random fixes in the states the policy met.",
+        "interval for this very policy; to the right is better, 0 is best. Compliance is the "
+        "share of choices that follow the order; with too few choices it is untested (-). Stress "
+        "is after blue was held. Chance is the compliance of random fixes in the states met.",
         table=table(heads, rows),
         picture=Dots("cell", "return on fresh seeds", "low", "high"),
     )
@@ -201,8 +206,8 @@ def _given(rows: Sequence[Values], place: Mapping[str, int], own: str | None) ->
             by_own = (compliance[place[own]], 100 * row["actions_changed"])
         cells.append((row["order"], row["return"], compliance[place[row["order"]]], *by_own))
     heads = (
-        *("order given", "return on fresh seeds (points) .1", "compliance by that order .2"),
-        *("by its own order .2", "actions changed (%) .0"),
+        "order given | return on fresh seeds (points) .1 | compliance by that order .2 | "
+        "by its own order .2 | actions changed (%) .0"
     )
     return Exhibit("What does each order lead to?", "", table(heads, cells))
 
@@ -220,7 +225,7 @@ def _matrix(rows: Sequence[Values], place: Mapping[str, int]) -> Exhibit:
         reading="Compliance of the policy that was given one order (row) when it is judged by "
         "another (column). If the order is followed, the diagonal stands out; equal rows mean that "
         "the order given changes nothing.",
-        table=table(("order given", "judged by", "compliance .2"), cells),
+        table=table("order given | judged by | compliance .2", cells),
         picture=Heat(x="judged by", y="order given", value="compliance"),
     )
 
@@ -241,7 +246,7 @@ def _by_distance(
         ("mean over orders", swaps, fmean(values), len(values))
         for swaps, values in sorted(by_swaps.items())
     ]
-    heads = ("curve", "pairs ranked differently", "compliance .3", "pairs of orders")
+    heads = "curve | pairs ranked differently | compliance .3 | pairs of orders"
     yield Exhibit(
         title="How fast does compliance fall with another order?",
         reading="Mean compliance by how many pairs of units the judging order ranks differently "

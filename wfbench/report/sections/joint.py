@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from wfbench.orders import format_order, short_names
 from wfbench.report import document as doc
@@ -15,7 +18,7 @@ from wfbench.search.history import RecordedSearch
 from wfbench.store.events import RunWarning, WorkflowFailed
 from wfbench.store.sweeps import NORMAL, STRESS, Sweep, right_by
 
-from .common import how_to_read, machine_facts, made_by, table
+from .common import around, how_to_read, machine_facts, made_by, table
 from .phases import phases_exhibit
 
 _CROSSED = 12
@@ -89,16 +92,12 @@ def _answer_exhibits(
     ranked = sorted(answer.orders, key=lambda one: -one.estimate)
     rows = [
         (
-            *(format_order(one.order, units), one.estimate),
-            *(one.estimate - one.half, one.estimate + one.half, one.may_be_best),
+            *(format_order(one.order, units), around(one.estimate, one.half), one.may_be_best),
             *(one.choices_per_episode, one.share_right, one.status),
         )
         for one in (ranked[:5] if brief else ranked)
     ]
-    heads = (
-        *("order", "return (points) .2 ±", "may be best", "choices (per episode) .2"),
-        *("right .3", "followed"),
-    )
+    heads = "order | return (points) .2 ± | may be best | choices (per episode) .2 | right .3"
     about = "any training" if answer.about == "orders" else "this one policy"
     yield doc.Exhibit(
         title="Which orders are best?",
@@ -106,14 +105,16 @@ def _answer_exhibits(
         f"{'policy' if answer.trainings == 1 else 'policies'} under every order on common seeds; "
         f"the interval is about {about}. Filled: cannot be told from the best. Right is the share "
         "of choices that follow the order.",
-        table=table(heads, rows),
+        table=table(f"{heads} | followed", rows),
         picture=doc.Dots("order", "return", "low", "high", strong="may be best"),
     )
     letters = short_names(units)
     effects = [
-        (f"{letters[one.first]} before {letters[one.second]}", one.effect)
-        + ((None, None) if one.half is None else (one.effect - one.half, one.effect + one.half))
-        + (one.significant,)
+        (
+            f"{letters[one.first]} before {letters[one.second]}",
+            around(one.effect, one.half or 0.0),
+            one.significant,
+        )
         for one in answer.effects
         if one.effect is not None
     ]
@@ -123,7 +124,7 @@ def _answer_exhibits(
             reading="Points gained by repairing the first unit type before the second, everything "
             f"else equal, with intervals that hold together at {answer.level:.0%}. Filled: differs "
             "from 0.",
-            table=table(("pair", "effect (points) .2 ±", "matters"), effects),
+            table=table("pair | effect (points) .2 ± | matters", effects),
             picture=doc.Dots("pair", "effect", "low", "high", strong="matters"),
         )
 
@@ -147,7 +148,7 @@ def _crossed(sweep: Sweep, units: tuple[str, ...]) -> Iterator[doc.Exhibit]:
         "calls right. If the order is followed, the diagonal stands out; equal rows mean that the "
         "order given changes nothing, and equal columns that the choices tested cannot tell the "
         "orders apart.",
-        table=table(("order given", "judged by", "right .2"), rows),
+        table=table("order given | judged by | right .2", rows),
         picture=doc.Heat(x="judged by", y="order given", value="right"),
     )
 
@@ -163,7 +164,7 @@ def _variance(answer: Answer) -> doc.Exhibit:
         title="What makes one episode differ from another?",
         reading="Share of the variance of the return of one episode under one order of one "
         "training. Where there is only one training, seeds cannot be told apart.",
-        table=table(("due to", "share (%) .1"), rows),
+        table=table("due to | share (%) .1", rows),
         picture=doc.Bars("due to", "share"),
     )
 
@@ -171,29 +172,24 @@ def _variance(answer: Answer) -> doc.Exhibit:
 def _trainings(search: RecordedSearch, findings: Findings) -> Iterator[doc.Exhibit]:
     rows = []
     for result, sweeps in findings.trainings:
-        returns = sweeps[NORMAL].env_return if NORMAL in sweeps else None
-        half = None if returns is None else 1.96 * returns.std() / max(1, returns.size) ** 0.5
-        mean = result.score
-        ends = (None, None) if half is None else (mean - half, mean + half)
-        stress = _share(sweeps.get(STRESS))
+        returns = sweeps[NORMAL].env_return if NORMAL in sweeps else np.zeros(0)
+        half = 1.96 * returns.std() / returns.size**0.5 if returns.size else math.nan
         rows.append(
             (
-                *(result.workflow + 1, result.stage, search.written(result.order), mean, *ends),
-                *(result.counted, result.compliance, stress, result.env_steps, result.reason),
+                *(result.workflow + 1, result.stage, search.written(result.order)),
+                *(around(result.score, half), result.counted, result.compliance),
+                *(_share(sweeps.get(STRESS)), result.env_steps, result.reason),
             )
         )
     if not rows:
         return
-    heads = (
-        *("training", "stage", "order", "return (points) .2 ±", "choices (per episode) .2"),
-        *("right .3", "right under stress .3", "steps", "ended by"),
-    )
+    heads = "training | stage | order | return (points) .2 ± | choices (per episode) .2 | right .3"
     yield doc.Exhibit(
         title="What was trained?",
         reading="Joint policies follow all orders, free ones none; specialised ones start from the "
         "first joint policy with the same budget, so that they can be compared. Returns are on "
         "fresh seeds, with an interval over episodes.",
-        table=table(heads, rows),
+        table=table(f"{heads} | right under stress .3 | steps | ended by", rows),
     )
 
 
@@ -252,14 +248,14 @@ def orders_section(values: Mapping[str, Any], units: Sequence[str] | None = None
     if values["stress"]:
         says += f"; after {values['stress']} held steps {values['stress_followed']} followed"
     heads = (
-        *("order", "return on fresh seeds (points) .2 ±", "choices (per episode) .2"),
-        *("right .3", "followed", "choices under stress .1", "right under stress .3"),
+        "order | return on fresh seeds (points) .2 ± | choices (per episode) .2 | right .3 | "
+        "followed | choices under stress .1 | right under stress .3"
     )
     cells = [
         (
-            *(row["order"], row["return"], row["return"] - row["half_interval"]),
-            *(row["return"] + row["half_interval"], row["choices_per_episode"], row["right"]),
-            *(row["status"], row.get("stress_choices_per_episode"), row.get("stress_right")),
+            *(row["order"], around(row["return"], row["half_interval"])),
+            *(row["choices_per_episode"], row["right"], row["status"]),
+            *(row.get("stress_choices_per_episode"), row.get("stress_right")),
         )
         for row in rows
     ]

@@ -21,7 +21,7 @@ from wfbench.search.landscape.signal import Signal, measure_signal
 from wfbench.store.decoding import decode
 from wfbench.store.events import WorkflowFinished
 
-from .common import how_to_read, made_by, position_heat, table
+from .common import around, how_to_read, made_by, position_heat, table
 
 LANDSCAPES = Path("results") / "landscapes"
 
@@ -35,16 +35,15 @@ def landscape_section(found: Landscape, name: str) -> Section:
     for index, order in enumerate(orders):
         scores = found.scores(index)
         if scores:
-            mean = fmean(scores)
             half = 2 * stdev(scores) / len(scores) ** 0.5 if len(scores) > 1 else 0.0
             text = format_order(order, found.units)
-            rows.append((text, mean, mean - half, mean + half, len(scores)))
-    rows.sort(key=lambda row: -row[1])
+            rows.append((text, around(fmean(scores), half), len(scores)))
+    rows.sort(key=lambda row: row[1][0], reverse=True)
     spread = Exhibit(
         title="What is every order worth?",
         reading="Mean return of every order over trainings with different seeds, the best on the "
         "left; bars are two standard errors.",
-        table=table(("order", "mean return (points) .1 ±", "trainings"), rows),
+        table=table("order | mean return (points) .1 ± | trainings", rows),
         picture=Spread("order", "mean return", "low", "high"),
     )
     exhibits = (spread, position_heat(scored, found.units))
@@ -125,16 +124,11 @@ def stored_searchers_section(values: Mapping[str, Any], name: str) -> Section:
 def _ends(bench: SearchBench) -> Exhibit:
     rows = []
     for one in bench.searchers:
-        last, asked = one.recommended[-1], one.best_asked[-1]
-        rows.append(
-            (
-                *(one.searcher, last.median, last.low, last.high, one.mean_recommended[-1]),
-                *(asked.median, asked.low, asked.high, 100 * one.repeats, one.ask_ms),
-            )
-        )
+        left = (one.recommended[-1], one.mean_recommended[-1], one.best_asked[-1])
+        rows.append((one.searcher, *left, 100 * one.repeats, one.ask_ms))
     heads = (
-        *("searcher", "regret .2 ±", "mean regret .2", "regret of the best asked .2 ±"),
-        *("repeated orders (%) .0", "time per ask (ms) .1"),
+        "searcher | regret .2 ± | mean regret .2 | regret of the best asked .2 ± | "
+        "repeated orders (%) .0 | time per ask (ms) .1"
     )
     return Exhibit(
         title=f"What is left after {bench.asks} trainings?",
@@ -146,13 +140,13 @@ def _ends(bench: SearchBench) -> Exhibit:
 
 def _curves(bench: SearchBench) -> Exhibit:
     rows = [
-        (one.searcher, asks, interval.median, interval.low, interval.high, mean)
+        (one.searcher, asks, interval, mean)
         for one in bench.searchers
         for asks, (interval, mean) in enumerate(
             zip(one.recommended, one.mean_recommended, strict=True), start=1
         )
     ]
-    heads = ("searcher", "trainings", "regret (points) .2 ±", "mean regret (points) .2")
+    heads = "searcher | trainings | regret (points) .2 ± | mean regret (points) .2"
     return Exhibit(
         title="How much regret is left after so many trainings?",
         reading="The value of the best order minus that of the order a searcher would recommend: "
@@ -248,7 +242,7 @@ def regret_exhibit(search: RecordedSearch, landscape: Landscape, command: str) -
         "average: the best mean minus the mean of the order the run would recommend, and of the "
         "best order it had tried. 0 is perfect. The best of many noisy means is too high, so some "
         "regret remains even for a perfect search.",
-        table=table(("curve", "workflows trained", "regret (points) .1", "order"), rows),
+        table=table("curve | workflows trained | regret (points) .1 | order", rows),
         command=f"{command}; {landscape.meta['command']}",
         picture=Curves("workflows trained", "regret", "curve", from_zero=True, steps=True),
     )

@@ -82,8 +82,8 @@ def _best_so_far(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Ex
                 order = search.written(best.order)
                 rows.append((name, entry.env_steps_spent, best.score, best.compliance, order))
     heads = (
-        *("search", "environment steps", "best score (points per episode) .1"),
-        *("its compliance .3", "its order"),
+        "search | environment steps | best score (points per episode) .1 | its compliance .3 | "
+        "its order"
     )
     return Exhibit(
         title="Which combination finds a good order soonest?",
@@ -99,18 +99,14 @@ def _rates(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Exhibit:
     rows = []
     for name, search in zip(names, searches, strict=True):
         best, finished = search.best(), search.finished()
-        rows.append(
-            (
-                *(name, search.config.settings["seed"], search.rate or None, search.env_steps),
-                *(search.elapsed, search.work.get("start_up", 0.0)),
-                f"{sum(result.compliant for result in finished)} of {len(finished)}",
-                None if best is None else search.written(best.order),
-                None if best is None else best.score,
-            )
-        )
+        compliant = f"{sum(result.compliant for result in finished)} of {len(finished)}"
+        found = (None, None) if best is None else (search.written(best.order), best.score)
+        seed, start_up = search.config.settings["seed"], search.work.get("start_up", 0.0)
+        speed = (search.rate or None, search.env_steps, search.elapsed, start_up)
+        rows.append((name, seed, *speed, compliant, *found))
     heads = (
-        *("search", "seed", "rate (steps/s) .0", "environment steps", "time (s) .1"),
-        *("start-up (s) .1", "compliant", "best order", "best score (points per episode) .1"),
+        "search | seed | rate (steps/s) .0 | environment steps | time (s) .1 | start-up (s) .1 | "
+        "compliant | best order | best score (points per episode) .1"
     )
     return Exhibit(
         title="How fast was each search?",

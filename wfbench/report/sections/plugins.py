@@ -48,7 +48,7 @@ def inventory_section(rows: Sequence[PluginRow]) -> Section:
     count = Counter(row.status for row in rows)
     says = f"{count['ok']} usable, {count['broken']} broken"
     outcome: Outcome = "bad" if checks else "good"
-    shown = table(("name", "kind", "summary", "from", "status"), cells)
+    shown = table("name | kind | summary | from | status", cells)
     return list_section("plugins", "Plugins", outcome, says, shown, checks=tuple(checks))
 
 
@@ -64,15 +64,15 @@ def offer_section(offer: Offer) -> Section:
             facts[extra] = getattr(spec, extra)
     excuses = getattr(spec, "cannot", {}).items()
     told = ((name, str(value)) for name, value in facts.items())
-    exhibits = [Exhibit("", "", table(("what", "value"), told))]
+    exhibits = [Exhibit("", "", table("what | value", told))]
     rows = []
     for option in all_options(spec) if isinstance(spec, FactorySpec) else ():
         bare = " (may be given bare)" if option.name == getattr(spec, "positional", None) else ""
         default = values.to_text(option.default)
         rows.append((option.name, option.type_name, default, option.help + bare))
     if rows:
-        heads = ("option", "type", "default", "meaning")
-        exhibits.append(Exhibit("Options", "", table(heads, rows)))
+        shown = table("option | type | default | meaning", rows)
+        exhibits.append(Exhibit("Options", "", shown))
     return Section(
         title=f"{spec.kind} {spec.name}",
         kind="plugin",

@@ -84,7 +84,7 @@ def _claims(found: Reproduction) -> doc.Exhibit:
                 f"{measurements} ({claim.seconds:.0f} s)" if measurements else None,
             )
         )
-    heads = ("claim", "#", "summary", "documented", "measured", "verdict", "why", "measurements")
+    heads = "claim | # | summary | documented | measured | verdict | why | measurements"
     return doc.Exhibit(
         title="Which documented claims hold here?",
         reading="Each claim as it is documented, and what the same measurement gives here. Figures "

@@ -22,9 +22,9 @@ def runs_section(records: Sequence[RunRecord], out: Path) -> Section:
     says = f"{many(len(rows), 'run')} in {out}"
     if not rows:
         says = f"there are no runs in {out}; `wfbench run` or `wfbench bench` makes one"
-    heads = ("run", "kind", "status", "started", "result")
     outcome: Outcome = "good" if rows else "open"
-    return list_section("runs", "Runs", outcome, says, table(heads, rows))
+    shown = table("run | kind | status | started | result", rows)
+    return list_section("runs", "Runs", outcome, says, shown)
 
 
 def record_section(record: RunRecord, files: Mapping[str, int]) -> Section:
@@ -43,7 +43,7 @@ def record_section(record: RunRecord, files: Mapping[str, int]) -> Section:
         f"{record.name}: {record.kind}, {record.status}",
         _OUTCOMES.get(record.status, "open"),
         record.says,
-        table(("what", "value"), facts.items()),
+        table("what | value", facts.items()),
         notes=(f"next: wfbench report {record.path} --html",),
     )
 

@@ -23,7 +23,7 @@ from wfbench.store.events import (
     WorkflowFinished,
 )
 
-from .common import how_to_read, machine_facts, made_by, position_heat, table
+from .common import around, how_to_read, machine_facts, made_by, position_heat, table
 from .joint import joint_section
 from .landscape import regret_exhibit
 from .phases import phases_exhibit
@@ -169,19 +169,15 @@ def orders_exhibit(search: RecordedSearch) -> doc.Exhibit:
     for order in by_order(search.finished()):
         shown, several = order.best, len(order.trainings) > 1
         half = order.between if several else order.within
-        value = order.mean if several else shown.score
+        value = around(order.mean if several else shown.score, half)
+        over = "trainings" if several else "episodes"
+        judged = (shown.compliance, shown.secondary_compliance, shown.compliant)
         end = shown.status if shown.compliant else f"{shown.status}: {shown.reason}"
-        rows.append(
-            (
-                *(search.written(order.order), value, value - half, value + half),
-                "trainings" if several else "episodes",
-                *(shown.compliance, shown.secondary_compliance, shown.compliant),
-                *(len(order.trainings), end),
-            )
-        )
+        name = search.written(order.order)
+        rows.append((name, value, over, *judged, len(order.trainings), end))
     heads = (
-        *("order", "score (points) .1 ±", "interval over", "compliance .3"),
-        *("secondary compliance .3", "compliant", "trainings", "ended by"),
+        "order | score (points) .1 ± | interval over | compliance .3 | secondary compliance .3 | "
+        "compliant | trainings | ended by"
     )
     return doc.Exhibit(
         title="Which orders did best?",
@@ -197,9 +193,9 @@ def orders_exhibit(search: RecordedSearch) -> doc.Exhibit:
 def learning_exhibit(search: RecordedSearch) -> doc.Exhibit:
     """Return the return and the compliance of every workflow, one after the other."""
     heads = (
-        *("workflow", "order", "reached", "steps in all (environment steps)"),
-        *("steps of the workflow", "return (points per episode) .2"),
-        *("best score (points per episode) .2", "compliance .3", "best compliance .3"),
+        "workflow | order | reached | steps in all (environment steps) | steps of the workflow | "
+        "return (points per episode) .2 | best score (points per episode) .2 | compliance .3 | "
+        "best compliance .3"
     )
     threshold = float(search.config.settings["threshold"])
     return doc.Exhibit(
@@ -250,10 +246,10 @@ def belief_exhibit(
             tried.setdefault(result.order, []).append(result.score)
     rows = []
     for order, (mean, sd) in sorted(belief.items(), key=lambda item: -item[1][0]):
-        scores, half = tried.get(order, []), _TIMES * sd
+        scores = tried.get(order, [])
         measured = fmean(scores) if scores else None
-        rows.append((search.written(order), mean, mean - half, mean + half, measured, len(scores)))
-    heads = ("order", "believed score (points) .1 ±", "measured (points) .1", "trainings")
+        rows.append((search.written(order), around(mean, _TIMES * sd), measured, len(scores)))
+    heads = "order | believed score (points) .1 ± | measured (points) .1 | trainings"
     return doc.Exhibit(
         title=f"What does the searcher believe of all {len(rows)} orders?",
         reading="Believed score of every order, the best on the left, with the range that holds 95 "

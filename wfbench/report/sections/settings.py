@@ -38,7 +38,7 @@ def config_section(resolved: ResolvedConfig, chosen: Chosen) -> Section:
             name = f"{kind} {choice.spec.name} ({choice.offer.source})"
             notes.append(f"{name}: {given or 'no options'}")
     says = f"{changed} of {len(SETTINGS)} settings differ"
-    shown = table(("setting", "value", "default", "set by"), rows)
+    shown = table("setting | value | default | set by", rows)
     return list_section("config", "Configuration", "good", says, shown, notes=tuple(notes))
 
 
@@ -75,7 +75,7 @@ def doctor_section(findings: Sequence[HealthFinding]) -> Section:
         "Doctor",
         "bad" if bad else "good",
         says,
-        table(("check", "result", "found"), rows),
+        table("check | result | found", rows),
         checks=tuple(checks),
         notes=tuple(f"fixed {one.name}: {one.fixed}" for one in findings if one.fixed),
     )
