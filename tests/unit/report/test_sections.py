@@ -170,6 +170,18 @@ def test_a_matrix_of_inherited_trainings_says_so_too(host: PluginHost) -> None:
     assert any(_NOT_COMPARABLE in note for note in first.notes)
 
 
+def test_a_compliance_that_nothing_tested_is_called_so(host: PluginHost, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(DATA / "search", tmp_path / "search"))
+    lines = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    untested = [
+        {**event, **({"compliance": None} if "compliance" in event else {})} for event in lines
+    ]
+    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in untested))
+    section = search_section(read_search(run), host)
+    assert ("its compliance", "untested") in [(fact.name, fact.value) for fact in section.figures]
+    assert not any("nan" in check.says for check in section.checks)
+
+
 def test_throughput_is_that_of_the_samples(host: PluginHost) -> None:
     [section] = Sources(DATA, host).report(["bench"]).sections
     table = section.exhibits[0].table

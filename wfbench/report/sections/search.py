@@ -11,7 +11,7 @@ from statistics import fmean
 from wfbench.host.manager import PluginHost
 from wfbench.report import document as doc
 from wfbench.report.order_summary import by_order
-from wfbench.report.written import duration, short
+from wfbench.report.written import duration, fixed, short
 from wfbench.search.history import RecordedSearch, belief_of, read_findings
 from wfbench.search.job import parse_score
 from wfbench.search.landscape.from_runs import command_of
@@ -154,7 +154,7 @@ def _checks(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> Ite
         yield doc.Check("complete", "open", f"resume with: wfbench run --resume {search.path}")
     for result in finished:
         name = f"workflow {result.workflow + 1}: {search.written(result.order)}"
-        says = f"compliance {result.compliance:.3f}, {result.status} ({result.reason})"
+        says = f"compliance {fixed(result.compliance, 3)}, {result.status} ({result.reason})"
         outcome: doc.Outcome = "good" if result.compliant else "open"
         if result.status == HOPELESS and not result.sound:
             outcome = "bad"
@@ -169,7 +169,8 @@ def _figures(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> It
     if best is not None:
         yield doc.Fact("best training", search.written(best.order))
         yield doc.Fact("its score", short(best.score))
-        yield doc.Fact("its compliance", f"{best.compliance:.1%}")
+        tested = math.isfinite(best.compliance)
+        yield doc.Fact("its compliance", f"{best.compliance:.1%}" if tested else "untested")
     yield doc.Fact(
         "compliant", f"{sum(result.compliant for result in finished)} of {len(finished)}"
     )
