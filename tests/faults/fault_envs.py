@@ -112,18 +112,33 @@ class Facts(Quiet):
 
 
 class DiesOnce(Quiet):
-    """Kills its process in its fifth step, unless the file it was given exists."""
+    """Kills its process in its fifth or another step, unless the file it was given exists."""
 
-    def __init__(self, marker: str, env_index: int = 0, victim: int = 1) -> None:
+    def __init__(self, marker: str, env_index: int = 0, victim: int = 1, at: int = 5) -> None:
         super().__init__()
         self._marker = Path(marker)
         self._victim = env_index == victim
         self._made = 0
+        self._at = at
 
     def step(self, action: Any) -> Any:
         self._made += 1
-        if self._victim and self._made == 5 and not self._marker.exists():
+        if self._victim and self._made == self._at and not self._marker.exists():
             self._marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().step(action)
+
+
+class DiesOnDemand(Quiet):
+    """Kills its process in the first step in which the file it was given exists, and removes it."""
+
+    def __init__(self, armed: str) -> None:
+        super().__init__()
+        self._armed = Path(armed)
+
+    def step(self, action: Any) -> Any:
+        if self._armed.exists():
+            self._armed.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().step(action)
 

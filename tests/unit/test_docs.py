@@ -37,6 +37,17 @@ def test_the_site_has_every_guide():
     assert sorted(shown) == sorted(f"docs/{page.name}" for page in ROOT.glob("docs/*.md"))
 
 
+@pytest.mark.parametrize("page", ["running", "searchers"])
+def test_runs_for_a_landscape_train_every_order_alone_and_equally_long(page):
+    text = (ROOT / f"docs/{page}.md").read_text().replace("\\\n", " ")
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    recipes = [block for block in blocks if re.search(r"^wfbench landscape ", block, re.MULTILINE)]
+    assert recipes, "the page shows how a landscape is made"
+    for command in re.findall(r"^ *wfbench run (.*)$", "\n".join(recipes), re.MULTILINE):
+        assert "--inherit none --stop budget" in command
+        assert re.search(r"--(training|preset) per-order", command), "joint is the default"
+
+
 def git(*args):
     """Return git's answer; skip the test where the sources are not a git repository."""
     program = shutil.which("git")

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from wfbench.contract import Order
+from wfbench.search.answer.quantiles import t_quantile
 from wfbench.store.events import WorkflowResult
-
-_T95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
-"""Student's t for a 95 % interval of a mean of so many values."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,8 @@ class OrderSummary:
         scores = self._scores()
         if len(scores) < 2:
             return math.nan
-        return _T95.get(len(scores), 2.0) * stdev(scores) / math.sqrt(len(scores))
+        times = t_quantile(0.95, len(scores) - 1)
+        return times * stdev(scores) / math.sqrt(len(scores))
 
     @property
     def within(self) -> float:

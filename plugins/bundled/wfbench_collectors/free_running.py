@@ -38,8 +38,8 @@ class AsyncCollector(Lifecycle):
     of another length than is asked for now.
 
     A dead worker's finished stretches stay good. With `on_worker_death="restart"` its environments
-    are built again with new seeds, the numbering of steps goes on after its last finished stretch,
-    and the rollout is marked. Takes the options of `AsyncOptions`.
+    are built again with new seeds, the numbering of steps goes on after a gap, beyond any step that
+    the dead worker can have made, and the rollout is marked. Takes the options of `AsyncOptions`.
     """
 
     name = "async"
@@ -55,6 +55,7 @@ class AsyncCollector(Lifecycle):
         until = monotonic() + plan.deadlines.start
         self._tasks = divide(plan, self._options, _HANDLER, default=usable_cores())
         self._everyone = range(len(self._tasks))
+        self._next_step = [0] * len(self._tasks)
         self._supervisor = Supervisor(plan, self._options, self._tasks)
         info = self._supervisor.start(until).info
         self._supervisor.ask(Kind.RESET, dict.fromkeys(self._everyone, b""), until)
@@ -111,10 +112,12 @@ class AsyncCollector(Lifecycle):
         """Have all workers run with a ring for stretches of this length."""
         deaths = self._stop_run(plan, self._run, delivery) if self._run is not None else []
         number = self._supervisor.next_sequence()
-        run = self._run = FreeRun(number, info, steps, self._options.max_lag, self._tasks)
+        run = self._run = FreeRun(
+            number, info, steps, self._options.max_lag, self._tasks, self._next_step
+        )
         until = monotonic() + plan.deadlines.step
         for worker in set(self._everyone) - {death.worker for death in deaths}:
-            self._supervisor.post(worker, run.order(worker, resume=False), until)
+            self._supervisor.post(worker, run.order(worker), until)
         for death in deaths:
             delivery.marks.append(self._supervisor.revive(death, self._prepare))
         return run
@@ -129,19 +132,21 @@ class AsyncCollector(Lifecycle):
             monotonic() + plan.deadlines.step,
             survive=self._options.survives_deaths,
         )
-        begun = {worker: pickle.loads(reply) for worker, reply in replies.items()}  # noqa: S301
-        delivery.dropped += run.count_dropped(begun)
+        halted = {worker: pickle.loads(reply) for worker, reply in replies.items()}  # noqa: S301
+        delivery.dropped += run.stop(halted)
+        self._next_step = run.next_step
         self._run = None
         run.close()
         return deaths
 
     def _prepare(self, task: WorkerTask, until: float) -> None:
-        """Have a replaced worker run where its predecessor stopped."""
+        """Have a replaced worker run, with step numbers that its predecessor cannot have used."""
         self._supervisor.ask(Kind.RESET, {task.worker: b""}, until)
         news = encode(0, Kind.WAKE, self._publisher.name.encode())
         self._supervisor.post(task.worker, news, until)
         if self._run is not None:
-            self._supervisor.post(task.worker, self._run.order(task.worker, resume=True), until)
+            self._run.skip(task.worker)
+            self._supervisor.post(task.worker, self._run.order(task.worker), until)
 
     def _wake(self, workers: Iterable[int], body: bytes, plan: Plan) -> None:
         message, until = encode(0, Kind.WAKE, body), monotonic() + plan.deadlines.step

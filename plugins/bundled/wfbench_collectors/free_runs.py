@@ -15,7 +15,7 @@ from wfbench.contract import EnvInfo, Policy
 from wfbench.processes.segments import Segment
 
 from .shared import Note
-from .stretches import CONSUMED, HALT, Notice, RingShape, RunOrder
+from .stretches import CONSUMED, HALT, Halted, Notice, RingShape, RunOrder
 from .supervisor import Supervisor
 from .tasks import WorkerTask
 from .wire import Kind, encode
@@ -108,10 +108,20 @@ class Pulse:
 
 
 class FreeRun:
-    """A run of all workers with a ring for stretches of one length."""
+    """A run of all workers with a ring for stretches of one length.
+
+    `next_step` is the number of the next step of each worker's environments. No number is ever used
+    twice, so no draw of a policy is.
+    """
 
     def __init__(
-        self, number: int, info: EnvInfo, steps: int, max_lag: int, tasks: Sequence[WorkerTask]
+        self,
+        number: int,
+        info: EnvInfo,
+        steps: int,
+        max_lag: int,
+        tasks: Sequence[WorkerTask],
+        next_step: Sequence[int],
     ) -> None:
         self.number = number
         self.steps = steps
@@ -124,25 +134,33 @@ class FreeRun:
         self._ring = Segment.create(self._shape.size)
         self.control = self._shape.control(self._ring)
         self._finished = [0] * len(tasks)
-        self._next_step = [0] * len(tasks)
+        self.next_step = list(next_step)
 
-    def order(self, worker: int, *, resume: bool) -> bytes:
-        """Return the request to run; `resume` continues the numbering of a predecessor."""
+    def order(self, worker: int) -> bytes:
+        """Return the request to run."""
         order = RunOrder(
             run=self.number,
             ring=self._ring.name,
             shape=self._shape,
             max_lag=self._max_lag,
             number=self._finished[worker],
-            first_step=self._next_step[worker] if resume else None,
+            first_step=self.next_step[worker],
         )
         return encode(self.number, Kind.RUN, pickle.dumps(order))
 
     def finish(self, notice: Notice) -> None:
         """Take down that a worker has finished a stretch."""
         self._finished[notice.worker] = notice.number + 1
-        self._next_step[notice.worker] = notice.first_step + self.steps
+        self.next_step[notice.worker] = notice.first_step + self.steps
         self.ready.append(notice)
+
+    def skip(self, worker: int) -> None:
+        """Go on counting beyond every step that a worker that died can have made.
+
+        It can have begun as many stretches as it has slots. The gap tells readers of its columns
+        that the episode it was in is torn, and that the next row begins another one.
+        """
+        self.next_step[worker] += self._shape.slots * self.steps
 
     def deliver(self, delivery: Delivery, newest: Publisher) -> tuple[int, int | None]:
         """Deliver of the oldest stretch what is missing, or drop it if it is too old.
@@ -165,13 +183,16 @@ class FreeRun:
         self.control[CONSUMED + worker] += 1
         return moved, worker
 
-    def count_dropped(self, begun: Mapping[int, int]) -> int:
-        """Return how many columns are lost of the stretches that workers have `begun`."""
-        lost = [
-            len(self._envs[worker]) * (count - int(self.control[CONSUMED + worker]))
-            for worker, count in begun.items()
-        ]
-        return sum(lost) - self._taken
+    def stop(self, halted: Mapping[int, Halted]) -> int:
+        """Take down where workers stopped, or died; return how many columns are lost with it."""
+        lost = -self._taken
+        for worker, envs in enumerate(self._envs):
+            if worker in halted:
+                begun, self.next_step[worker] = halted[worker]
+                lost += len(envs) * (begun - int(self.control[CONSUMED + worker]))
+            else:
+                self.skip(worker)
+        return lost
 
     def close(self) -> None:
         """Have workers stop as soon as they notice, and remove the ring."""

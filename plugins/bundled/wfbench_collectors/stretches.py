@@ -88,8 +88,17 @@ class RunOrder(NamedTuple):
     max_lag: int
     number: int
     """The number of its next stretch."""
-    first_step: int | None
-    """The number of its environments' next step; None: go on counting."""
+    first_step: int
+    """The number of its environments' next step."""
+
+
+class Halted(NamedTuple):
+    """Where a worker stopped."""
+
+    begun: int
+    """How many stretches it had begun."""
+    next_step: int
+    """The number of its environments' next step."""
 
 
 class StretchHandler(Handler):
@@ -122,17 +131,18 @@ class StretchHandler(Handler):
         return b""
 
     def run(self, body: bytes) -> bytes:
-        """Run freely until halted or asked for something else; return the stretches begun."""
+        """Run freely until halted or asked for something else; return where it `Halted`."""
         order: RunOrder = pickle.loads(body)  # noqa: S301 - our collector's
-        return pickle.dumps(self._run(order))
+        self._first_step = order.first_step
+        begun = self._run(order)
+        return pickle.dumps(Halted(begun, self._first_step))
 
     def _run(self, order: RunOrder) -> int:
+        """Make stretches; return how many were begun."""
         shape, segment = order.shape, Segment.attach(order.ring)
         control = shape.control(segment)
         slots = [shape.slot(segment, self.task.worker, slot) for slot in range(shape.slots)]
         number = order.number
-        if order.first_step is not None:
-            self._first_step = order.first_step
         while not control[HALT]:
             unread = number - int(control[CONSUMED + self.task.worker])
             free = unread < shape.slots and (control[DEMAND] or unread < order.max_lag)

@@ -161,6 +161,11 @@ def test_stretches_of_one_env_may_stand_in_any_column(
     shuffled = replace(early, **both)
     shaped = Shaper(tiny, ABC).shape(shuffled)
     assert same(shaped.episodes, whole.episodes)
+    for env in range(4):
+        returns = [
+            e.env_return[e.env_id == env].tolist() for e in (shaped.episodes, whole.episodes)
+        ]
+        assert returns[0] == returns[1], "episodes come in the sequence of their steps"
     assert (shaped.rewards[:, 4:] == whole.rewards[:30]).all()
     assert (shaped.rewards[:, :4] == whole.rewards[30:]).all()
 

@@ -176,6 +176,44 @@ def test_a_recorded_world_has_the_signal_that_was_measured() -> None:
     assert np.mean(luck) == pytest.approx(0.0, abs=0.4)
 
 
+def test_no_order_has_luck_of_its_own() -> None:
+    """Two runs of an order that happen to be alike do not make it one that is easy to judge."""
+
+    def score(index: int, run: int) -> float:
+        return -float(index) + (0.0 if index < 60 else 4.0 * run)
+
+    world, signal = recorded_world(landscape(score, runs=2))
+    rng = np.random.default_rng(0)
+    for half in (range(60), range(60, 120)):
+        luck = [world.run(index, rng) for index in half for _ in range(40)]
+        assert np.std(luck) == pytest.approx(signal.seed_sd, rel=0.05)
+
+
+def test_runs_of_an_order_with_more_of_them_differ_no_more() -> None:
+    """Differences from the mean of two runs are smaller than from that of six; luck is not."""
+    noise = np.random.default_rng(3).normal(0.0, 5.0, (120, 6))
+    rows = [
+        (order, Replicate(run, float(index + noise[index, run]), 1.0, None, 1))
+        for index, order in enumerate(all_orders())
+        for run in range(6 if index % 2 else 2)
+    ]
+    world, _ = recorded_world(collect_landscape(rows, NAMED_UNITS, META))
+    assert len(world.luck) == 60 * 6 + 60 * 2
+    assert world.luck.std() == pytest.approx(5.0, rel=0.1)
+
+
+def test_an_order_with_one_run_has_the_luck_of_the_others() -> None:
+    rows = [
+        (order, Replicate(run, float(index + 3 * run), 1.0, None, 1))
+        for index, order in enumerate(all_orders())
+        for run in range(1 if index == 7 else 2)
+    ]
+    world, signal = recorded_world(collect_landscape(rows, NAMED_UNITS, META))
+    rng = np.random.default_rng(0)
+    luck = [world.run(7, rng) for _ in range(400)]
+    assert np.std(luck) == pytest.approx(signal.seed_sd, rel=0.05)
+
+
 def test_failed_runs_fail_again() -> None:
     def score(index: int, run: int) -> float:
         return math.nan if index == 3 and run < 2 else float(index + run)

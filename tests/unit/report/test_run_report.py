@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import math
+from statistics import stdev
 from typing import Any
 
 import pytest
@@ -61,8 +62,16 @@ def test_an_interval_over_trainings_needs_two_and_is_wider_than_over_episodes() 
     assert math.isnan(once.between)
     assert once.within == pytest.approx(1.96 * 2.0 / 10)
     [twice] = by_order([_result(0, (0, 1), -10.0), _result(1, (0, 1), -14.0)])
-    assert twice.between == pytest.approx(12.71 * math.sqrt(8) / math.sqrt(2))
+    assert twice.between == pytest.approx(12.706 * math.sqrt(8) / math.sqrt(2), rel=1e-4)
     assert twice.between > twice.within
+
+
+@pytest.mark.parametrize(("trainings", "t"), [(2, 12.706), (5, 2.776), (11, 2.228), (30, 2.045)])
+def test_an_interval_over_trainings_is_by_students_t(trainings: int, t: float) -> None:
+    scores = [float(number % 2) for number in range(trainings)]
+    [order] = by_order([_result(n, (0, 1), score) for n, score in enumerate(scores)])
+    error = stdev(scores) / math.sqrt(trainings)
+    assert order.between == pytest.approx(t * error, rel=1e-3)
 
 
 def test_numbers_that_are_not_there_are_a_dash() -> None:

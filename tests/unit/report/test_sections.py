@@ -12,7 +12,9 @@ import pytest
 from wfbench.contract import UsageError
 from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
 from wfbench.report.document import Exhibit, Section
+from wfbench.report.sections.search import search_section
 from wfbench.report.sections.sources import Sources
+from wfbench.search.history import read_search
 
 DATA = Path(__file__).parents[2] / "formats" / "data"
 
@@ -118,6 +120,66 @@ def test_a_run_says_what_its_score_is_and_what_letters_mean(search: Section) -> 
     assert any("mean return of the last 3 training episodes" in note for note in search.notes)
     assert any("units (U user, E enterprise," in note for note in search.notes)
     assert ("score", "last-episodes:3") in [(fact.name, fact.value) for fact in search.facts]
+
+
+def _without_inheritance(folder: Path) -> Path:
+    """A copy of the recorded search in which every order was trained from scratch."""
+    run = Path(shutil.copytree(DATA / "search", folder / "search"))
+    events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    for event in events:
+        if "inherited_from" in event:
+            event["inherited_from"] = None
+    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    return run
+
+
+_MIXED = "mixes orders with how long the chain of inherited policies had been trained"
+_NOT_COMPARABLE = "Scores of different orders are not comparable"
+
+
+def test_scores_of_inherited_trainings_are_said_not_to_be_comparable(search: Section) -> None:
+    assert any(event["inherited_from"] is not None for event in _finished())
+    assert sum(_NOT_COMPARABLE in note for note in search.notes) == 1
+    rests_on_scores = ("Which orders", "What does the searcher believe", "Which unit")
+    for exhibit in search.exhibits:
+        assert (_MIXED in exhibit.reading) is exhibit.title.startswith(rests_on_scores)
+
+
+def test_scores_of_trainings_from_scratch_need_no_such_note(
+    host: PluginHost, tmp_path: Path
+) -> None:
+    run = _without_inheritance(tmp_path)
+    section = search_section(read_search(run), host)
+    assert not any(_NOT_COMPARABLE in note for note in section.notes)
+    assert not any(_MIXED in exhibit.reading for exhibit in section.exhibits)
+
+
+def test_a_summary_shows_a_belief_only_where_it_is_one_about_orders(
+    host: PluginHost, tmp_path: Path
+) -> None:
+    titles = [
+        [exhibit.title for exhibit in search_section(read_search(run), host, brief=True).exhibits]
+        for run in (DATA / "search", _without_inheritance(tmp_path))
+    ]
+    believed = [any("believe" in title for title in shown) for shown in titles]
+    assert believed == [False, True]
+
+
+def test_a_matrix_of_inherited_trainings_says_so_too(host: PluginHost) -> None:
+    first, *_ = Sources(DATA, host).report(["matrix"]).sections
+    assert any(_NOT_COMPARABLE in note for note in first.notes)
+
+
+def test_a_compliance_that_nothing_tested_is_called_so(host: PluginHost, tmp_path: Path) -> None:
+    run = Path(shutil.copytree(DATA / "search", tmp_path / "search"))
+    lines = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    untested = [
+        {**event, **({"compliance": None} if "compliance" in event else {})} for event in lines
+    ]
+    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in untested))
+    section = search_section(read_search(run), host)
+    assert ("its compliance", "untested") in [(fact.name, fact.value) for fact in section.figures]
+    assert not any("nan" in check.says for check in section.checks)
 
 
 def test_throughput_is_that_of_the_samples(host: PluginHost) -> None:

@@ -300,10 +300,18 @@ def test_a_resumed_run_knows_what_was_found_and_spent(make_job: Make, begin: Beg
 
 def test_a_resumed_run_warns_like_one_that_was_left_alone(make_job: Make, begin: Begin) -> None:
     """Rollouts that end no episode have no compliance; a resume must not forget them."""
-    job = make_job(no_fix=1.0, trainer="lab:collapse=true", update_every=5)
+    job = make_job(
+        training="per-order",
+        definition="effective",
+        no_fix=1.0,
+        trainer="lab:collapse=true",
+        update_every=5,
+    )
     whole = begin(job, "whole")
     whole.run()
-    assert any(math.isnan(u.compliance) for u in whole.recorded().events(UpdateFinished))
+    found = [update.compliance for update in whole.recorded().events(UpdateFinished)]
+    assert any(math.isnan(one) for one in found)
+    assert {one for one in found if not math.isnan(one)} == {1.0}, "without NaN it would warn"
     first = begin(job, "cut", _stop_after(2))
     with pytest.raises(KeyboardInterrupt):
         first.run()

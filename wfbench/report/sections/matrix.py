@@ -12,7 +12,7 @@ from wfbench.store.events import WorkflowFailed, WorkflowFinished, WorkflowResul
 
 from .common import how_to_read, made_by, table
 from .phases import phases_exhibit
-from .search import score_note
+from .search import inheritance_notes, score_note
 
 TURNS = "The combinations took turns, workflow by workflow, with the same seeds."
 TOGETHER = "The combinations ran at the same time, so their timing is not comparable."
@@ -42,7 +42,10 @@ def matrix_section(
             Fact("environment steps", f"{sum(search.env_steps for search in searches):,}"),
         ),
         exhibits=made_by(command, exhibits),
-        notes=(timing, score_note(searches[0]), how_to_read(searches[0].units)),
+        notes=(
+            *(timing, score_note(searches[0]), how_to_read(searches[0].units)),
+            *inheritance_notes(searches),
+        ),
     )
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from wfbench.host.manager import PluginHost
 from wfbench.report import document as doc
 from wfbench.report.order_summary import by_order
-from wfbench.report.written import duration, short
+from wfbench.report.written import duration, fixed, short
 from wfbench.search.history import RecordedSearch, belief_of, read_findings
 from wfbench.search.job import parse_score
 from wfbench.search.landscape.from_runs import command_of
 from wfbench.search.landscape.records import Landscape
 from wfbench.store.events import (
     HOPELESS,
+    ORDER,
     RunWarning,
     UpdateFinished,
     WorkflowFailed,
@@ -48,18 +50,20 @@ def search_section(
         return joint_section(search, findings, brief=brief, command=command)
     finished = search.finished()
     exhibits: list[doc.Exhibit] = []
-    notes = [how_to_read(search.units), score_note(search)]
+    notes = [how_to_read(search.units), score_note(search), *inheritance_notes([search])]
     notes += [f"Warning: {event.text}" for event in search.events(RunWarning)]
     if finished:
-        exhibits.append(orders_exhibit(search))
+        exhibits.append(_of_scores(search, orders_exhibit(search)))
+    # From one score alone a searcher cannot know how far scores lie apart, and from scores of
+    # inherited trainings it learns about more than orders.
+    if finished and not (brief and (len(finished) < 2 or _inherits(search))):
         belief, why = belief_exhibit(search, host)
-        # From one score alone a searcher cannot know how far scores lie apart.
-        exhibits += [belief] if belief is not None and not (brief and len(finished) < 2) else []
+        exhibits += [_of_scores(search, belief)] if belief is not None else []
         notes += [why] if why else []
     if finished and not brief:
         exhibits.insert(1, learning_exhibit(search))
         scored = [(result.order, result.score) for result in finished]
-        exhibits.append(position_heat(scored, search.units))
+        exhibits.append(_of_scores(search, position_heat(scored, search.units)))
         if landscape is not None:
             exhibits.append(regret_exhibit(search, landscape, command))
     if search.work:
@@ -93,6 +97,36 @@ def score_note(search: RecordedSearch) -> str:
     )
 
 
+def inheritance_notes(searches: Sequence[RecordedSearch]) -> list[str]:
+    """Return that scores of orders are not comparable, if trainings of one order each inherited."""
+    says = (
+        "Scores of different orders are not comparable here: trainings started from the policies "
+        "of other orders, so a later one may score better only because the chain of policies that "
+        "it inherited had been trained longer. To compare orders, train one policy for all of them "
+        "(`wfbench run --training joint`), or each from scratch and equally long (`--inherit none "
+        "--stop budget`)."
+    )
+    return [says] if any(_inherits(search) for search in searches) else []
+
+
+def _inherits(search: RecordedSearch) -> bool:
+    """Tell whether a training started from the policy of another order."""
+    return any(
+        result.stage == ORDER and result.inherited_from is not None for result in search.finished()
+    )
+
+
+def _of_scores(search: RecordedSearch, exhibit: doc.Exhibit) -> doc.Exhibit:
+    """Return an exhibit that rests on scores of orders, with what else they depend on."""
+    if not _inherits(search):
+        return exhibit
+    mixed = (
+        " Trainings inherited policies, so this mixes orders with how long the chain of inherited "
+        "policies had been trained."
+    )
+    return replace(exhibit, reading=exhibit.reading + mixed)
+
+
 def _headline(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> doc.Check:
     threshold = search.config.settings["threshold"]
     compliant = sum(result.compliant for result in finished)
@@ -120,7 +154,7 @@ def _checks(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> Ite
         yield doc.Check("complete", "open", f"resume with: wfbench run --resume {search.path}")
     for result in finished:
         name = f"workflow {result.workflow + 1}: {search.written(result.order)}"
-        says = f"compliance {result.compliance:.3f}, {result.status} ({result.reason})"
+        says = f"compliance {fixed(result.compliance, 3)}, {result.status} ({result.reason})"
         outcome: doc.Outcome = "good" if result.compliant else "open"
         if result.status == HOPELESS and not result.sound:
             outcome = "bad"
@@ -135,7 +169,8 @@ def _figures(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> It
     if best is not None:
         yield doc.Fact("best training", search.written(best.order))
         yield doc.Fact("its score", short(best.score))
-        yield doc.Fact("its compliance", f"{best.compliance:.1%}")
+        tested = math.isfinite(best.compliance)
+        yield doc.Fact("its compliance", f"{best.compliance:.1%}" if tested else "untested")
     yield doc.Fact(
         "compliant", f"{sum(result.compliant for result in finished)} of {len(finished)}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,13 +28,17 @@ class RecordedWorld:
 
     The values are the orders' mean scores, drawn together so that they differ by as much as orders
     really do: means of a few runs also differ by luck, and a searcher must not be rewarded for
-    finding that. Luck is a difference that a run of the same order really had.
+    finding that. Luck is a difference that a run of some order really had, the same for all orders:
+    the two or three runs of one order do not tell how far its runs lie apart, and orders whose
+    runs happen to lie close would be easy to find.
     """
 
     num_units: int
     means: NDArray[np.float64]
-    luck: tuple[tuple[float, ...], ...]
-    """By order: differences of its runs from their mean, and NaN for each that failed."""
+    luck: NDArray[np.float64]
+    """Differences of all orders' runs from the mean of their order."""
+    failing: NDArray[np.float64]
+    """By order: the share of its runs that failed."""
 
     def values(self, seed: int) -> NDArray[np.float64]:
         """Return the true value of every order, the same in every world."""
@@ -42,7 +47,9 @@ class RecordedWorld:
 
     def run(self, index: int, rng: np.random.Generator) -> float:
         """Return the luck of a recorded run, drawn at random; NaN if it failed."""
-        return float(rng.choice(self.luck[index]))
+        if rng.random() < self.failing[index]:
+            return math.nan
+        return float(rng.choice(self.luck))
 
 
 @dataclass(frozen=True)
@@ -94,14 +101,17 @@ def recorded_world(landscape: Landscape) -> tuple[RecordedWorld, Signal]:
     means = np.array([np.mean(one) for one in scores])
     grand = means.mean()
     shrunk = grand + math.sqrt(signal.reliability) * (means - grand)
-    pooled = [s - m for one, m in zip(scores, means, strict=True) for s in one if len(one) > 1]
-    luck = []
-    for index, (one, mean) in enumerate(zip(scores, means, strict=True)):
-        count = len(one)
-        own = [(s - mean) * math.sqrt(count / (count - 1)) for s in one] if count > 1 else pooled
-        failed = len(landscape.replicates[index]) - count
-        luck.append((*own, *[math.nan] * failed))
-    return RecordedWorld(len(landscape.units), shrunk, tuple(luck)), signal
+    runs = np.array([len(one) for one in landscape.replicates])
+    failing = 1.0 - np.array([len(one) for one in scores]) / runs
+    return RecordedWorld(len(landscape.units), shrunk, _luck(scores), failing), signal
+
+
+def _luck(scores: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return how far runs of an order lie from their mean, scaled to an unbiased variance."""
+    repeated = [np.array(one) for one in scores if len(one) > 1]
+    return np.concatenate(
+        [(one - one.mean()) * math.sqrt(len(one) / (len(one) - 1)) for one in repeated]
+    )
 
 
 World = RecordedWorld | SyntheticWorld
