@@ -115,9 +115,7 @@ class Ppo(Learner):
         return self._values(network_inputs(obs, self.setup.device))
 
     def _values(self, rows: Tensor) -> Floats:
-        with torch.no_grad():
-            values: Floats = self.network.values(rows, self._condition_tensor()).cpu().numpy()
-        return values * np.float32(self.value_scale)
+        return self._backend.values(rows, self.condition) * np.float32(self.value_scale)
 
     def _rescale(self, returns: Floats) -> None:
         """Track the size of the returns; rescale the critic so that its values stay the same."""
@@ -154,11 +152,7 @@ class Ppo(Learner):
             shuffled = rng.permutation(len(batch.data))
             for chosen in np.array_split(shuffled, min(options.minibatches, len(shuffled))):
                 parts = self._differentiate(
-                    batch.part(chosen),
-                    targets[chosen],
-                    weighting,
-                    advantages[chosen],
-                    check=not numbers,
+                    batch, targets, weighting, advantages, chosen, check=not numbers
                 )
                 norm = self._clip_gradients()
                 self.optimiser.step()

@@ -1,0 +1,111 @@
+"""A perceptron and its part of the objective over a share of the rows, in one compiled call."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiling import compiled
+from .layouts import BLOCK, Floats
+from .objective import policy_rows, value_rows
+from .perceptron import backward, forward
+
+
+class Acted(NamedTuple):
+    """What the objective needs of every transition, and the weights of its terms."""
+
+    action: NDArray[np.int64]
+    old_log_probs: Floats
+    fresh: NDArray[np.bool_]
+    advantages: Floats
+    targets: Floats
+    clip: float
+    value_weight: float
+    entropy_weight: float
+    share: float
+
+
+@compiled
+def outputs_of_share(
+    shape: Any, weights: Any, inputs: Any, rows: Any, first: int, last: int, room: Any, out: Any
+) -> None:
+    """Compute the first output of the rows rows[first:last]."""
+    width = shape[2]
+    for begin in range(first, last, BLOCK):
+        end = min(begin + BLOCK, last)
+        forward(shape, weights, inputs, rows[begin:end], room)
+        for r in range(end - begin):
+            out[begin + r] = room.out[r * width]
+
+
+@compiled
+def gradient_of_share(
+    acting: bool,  # noqa: FBT001 (compiled code takes its arguments by position)
+    shape: Any,
+    weights: Any,
+    inputs: Any,
+    groups: Any,
+    acted: Any,
+    first: int,
+    last: int,
+    room: Any,
+    gradient: Any,
+    sums: Any,
+    values: Any,
+) -> None:
+    """Compute loss and gradient of the groups first ... last - 1, of actor or critic.
+
+    `values` gets the critic's, by group.
+    """
+    _, _, width, outputs = shape
+    for begin in range(first, last, BLOCK):
+        end = min(begin + BLOCK, last)
+        rows = groups.rows[begin:end]
+        starts = groups.starts[begin : end + 1]
+        forward(shape, weights, inputs, rows, room)
+        if acting:
+            policy_rows(
+                room.out,
+                width,
+                outputs,
+                starts,
+                groups.order,
+                acted.action,
+                acted.old_log_probs,
+                acted.fresh,
+                acted.advantages,
+                acted.clip,
+                acted.entropy_weight,
+                acted.share,
+                room.by_out,
+                room.powers,
+                room.exponents,
+                sums,
+            )
+        else:
+            for r in range(end - begin):
+                values[begin + r] = room.out[r * width]
+            value_rows(
+                room.out,
+                width,
+                starts,
+                groups.order,
+                acted.targets,
+                acted.value_weight,
+                acted.share,
+                room.by_out,
+                sums,
+            )
+        backward(shape, weights, inputs, rows, room, gradient)
+
+
+@compiled
+def add_up(every: Any, count: int) -> None:
+    """Add the first gradients to the very first, in their order."""
+    total = every[0]
+    for n in range(1, count):
+        one = every[n]
+        for j in range(total.shape[0]):
+            total[j] += one[j]
