@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 
 from .batch import Batch
 from .layouts import Floats
@@ -39,6 +41,9 @@ class Backend(Protocol):
         `targets` and `advantages` are of the whole batch. Without `advantages` they are the targets
         minus the present values.
         """
+
+    def step(self, optimiser: torch.optim.Adam, limit: float = math.inf) -> float:
+        """Make a step with each network's gradient clipped to a norm; return the actor's norm."""
 
 
 class TorchBackend:
@@ -83,6 +88,13 @@ class TorchBackend:
         ]
         torch.autograd.backward((logits, values), starts)
         return found
+
+    def step(self, optimiser: torch.optim.Adam, limit: float = math.inf) -> float:
+        """Make a step with each network's gradient clipped to a norm; return the actor's norm."""
+        norm = clip_grad_norm_(self.network.actor.parameters(), limit)
+        clip_grad_norm_(self.network.critic.parameters(), limit)
+        optimiser.step()
+        return norm.item()
 
 
 def _on(rows: Tensor, condition: Floats) -> Tensor:

@@ -6,6 +6,7 @@ results are the same bit for bit however many threads there are.
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from functools import partial
 
@@ -14,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from .adam import Stepper
 from .batch import Batch
 from .crew import Crew, Task
 from .grouping import Groups, group_rows, inputs_of
@@ -30,12 +32,17 @@ from .layouts import (
 )
 from .networks import ActorCritic, linear_layers
 from .objective import Parts, Weighting, new_sums, parts_of
-from .passes import Acted, add_up, gradient_of_share, outputs_of_share
+from .passes import ACTOR, CRITIC, VALUES, Acted, add_up, pass_over_share
 
-SHARES = 8
+SHARES = 4
 """Shares of the rows of a network, at most; each has a gradient of its own."""
-_SHARE = 2 * BLOCK
+_SHARE = 4 * BLOCK
 """Rows of a share, at least, if there are that many."""
+
+_EMPTY = np.empty(0, dtype=np.float32)
+_NOTHING = Acted(
+    np.empty(0, dtype=np.int64), _EMPTY, np.empty(0, dtype=np.bool_), _EMPTY, _EMPTY, *[0.0] * 4
+)
 
 
 class _Net:
@@ -48,12 +55,12 @@ class _Net:
         self.shape = shape_of(inputs, first.out_features, last.out_features)
         self.weights = new_weights(self.shape)
         self.every, self.gradients = new_gradients(self.shape, SHARES)
-        self._tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
-        self._found = [torch.zeros_like(tensor) for tensor in self._tensors]
+        self.tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
+        self._found = [torch.zeros_like(tensor) for tensor in self.tensors]
 
     def read(self, condition: Floats) -> None:
         """Take over torch's weights."""
-        arrays = (tensor.detach().numpy() for tensor in self._tensors)
+        arrays = (tensor.detach().numpy() for tensor in self.tensors)
         pack(self.shape, *arrays, condition, self.weights)
 
     def write(self, condition: Floats, shares: int) -> None:
@@ -61,7 +68,7 @@ class _Net:
         add_up(self.every, shares)
         arrays = (tensor.numpy() for tensor in self._found)
         unpack(self.shape, self.gradients[0], condition, *arrays)
-        for tensor, found in zip(self._tensors, self._found, strict=True):
+        for tensor, found in zip(self.tensors, self._found, strict=True):
             tensor.grad = found
 
 
@@ -73,24 +80,24 @@ class CompiledBackend:
         self._actor, self._critic = (_Net(p, condition) for p in (network.actor, network.critic))
         shapes = self._actor.shape, self._critic.shape
         self._rooms = [new_scratch(*shapes) for _ in range(threads)]
-        self._known: tuple[Batch, Inputs, Inputs] | None = None
+        self._stepper: Stepper | None = None
+        self._known: list[tuple[Tensor, Inputs]] = []
 
     def at_work(self) -> AbstractContextManager[None]:
         """Have threads until the end of the block."""
+        self._stepper = None
         return self._crew.at_work()
 
     def values(self, rows: Tensor, condition: Floats) -> Floats:
         """Return the critic's values of rows of its inputs."""
-        net, inputs = self._critic, inputs_of(rows.numpy())
-        net.read(condition)
         values = np.empty(len(rows), dtype=np.float32)
-        every = np.arange(len(rows))
-
-        def task(first: int, last: int, thread: int) -> None:
-            room = self._rooms[thread]
-            outputs_of_share(net.shape, net.weights, inputs, every, first, last, room, values)
-
-        self._crew.run([partial(task, first, last) for first, last in _shares(len(rows))])
+        every = np.arange(len(rows) + 1)
+        groups = Groups(every[:-1], every, every[:0])
+        self._critic.read(condition)
+        sums = new_sums(SHARES)
+        self._crew.run(
+            self._tasks(VALUES, self._inputs(rows), groups, _NOTHING, sums, values)
+        )
         return values
 
     def differentiate(
@@ -106,7 +113,6 @@ class CompiledBackend:
         data = batch.data
         if chosen is None:
             chosen = np.arange(len(data))
-        acting, seen = self._inputs(batch)
         by_row = group_rows(data.row, chosen, len(batch.rows))
         by_value = by_row
         if batch.value_rows is not batch.rows:
@@ -126,7 +132,7 @@ class CompiledBackend:
         )
         values = np.empty(len(by_value.rows), dtype=np.float32)
         sums = new_sums(2 * SHARES)
-        value_tasks = self._tasks(self._critic, seen, by_value, acted, sums[:SHARES], values)
+        value_tasks = self._tasks(CRITIC, self._inputs(batch.value_rows), by_value, acted, sums[:SHARES], values)
         for net in (self._actor, self._critic):
             net.read(condition)
         if advantages is None:
@@ -135,27 +141,34 @@ class CompiledBackend:
             known = np.empty(len(batch.value_rows), dtype=np.float32)
             known[by_value.rows] = values
             acted = acted._replace(advantages=targets - known[data.value_row])
-        tasks = self._tasks(self._actor, acting, by_row, acted, sums[SHARES:], values)
+        tasks = self._tasks(ACTOR, self._inputs(batch.rows), by_row, acted, sums[SHARES:], values)
         self._crew.run(tasks + value_tasks)
         self._critic.write(condition, len(_shares(len(by_value.rows))))
         self._actor.write(condition, len(tasks))
         return parts_of(sums)
 
+    def step(self, optimiser: torch.optim.Adam, limit: float = math.inf) -> float:
+        """Make a step with each network's gradient clipped to a norm; return the actor's norm."""
+        if self._stepper is None or self._stepper.optimiser is not optimiser:
+            parts = [net.tensors for net in (self._actor, self._critic)]
+            self._stepper = Stepper(optimiser, parts)
+        return self._stepper.step(limit)
+
     def _tasks(
         self,
-        net: _Net,
+        kind: int,
         inputs: Inputs,
         groups: Groups,
         acted: Acted,
         sums: NDArray[np.float64],
         values: Floats,
     ) -> list[Task]:
-        """Return the tasks of a network, one per share."""
+        """Return the tasks of one kind of pass, one per share."""
+        net = self._actor if kind == ACTOR else self._critic
 
         def task(number: int, first: int, last: int, thread: int) -> None:
-            net.every[number] = 0.0
-            gradient_of_share(
-                net is self._actor,
+            pass_over_share(
+                kind,
                 net.shape,
                 net.weights,
                 inputs,
@@ -164,6 +177,7 @@ class CompiledBackend:
                 first,
                 last,
                 self._rooms[thread],
+                net.every[number],
                 net.gradients[number],
                 sums[number],
                 values,
@@ -172,14 +186,13 @@ class CompiledBackend:
         shares = _shares(len(groups.rows))
         return [partial(task, number, *share) for number, share in enumerate(shares)]
 
-    def _inputs(self, batch: Batch) -> tuple[Inputs, Inputs]:
-        """Return the inputs of actor and critic; those of the last batch are kept."""
-        if self._known is None or self._known[0] is not batch:
-            acting = seen = inputs_of(batch.rows.numpy())
-            if batch.value_rows is not batch.rows:
-                seen = inputs_of(batch.value_rows.numpy())
-            self._known = batch, acting, seen
-        return self._known[1:]
+    def _inputs(self, rows: Tensor) -> Inputs:
+        """Return rows as the passes take them; those of the last two calls are kept."""
+        for known, inputs in self._known:
+            if known is rows:
+                return inputs
+        self._known = [*self._known[-1:], (rows, inputs_of(rows.numpy()))]
+        return self._known[-1][1]
 
 
 def _shares(rows: int) -> list[tuple[int, int]]:

@@ -50,7 +50,7 @@ class DocumentedPpo(Learner):
         parts: Parts | None = None
         for _ in range(self.options.epochs):
             parts = self._differentiate(batch, targets, self._weighting, check=parts is None)
-            self.optimiser.step()
+            self._backend.step(self.optimiser)
         return {} if parts is None else parts.numbers()
 
     def _targets(self, rollout: Rollout, rewards: NDArray[np.float32]) -> Floats:

@@ -66,16 +66,19 @@ def group_rows(row: Indices, chosen: Indices, rows: int, *, empty: bool = False)
 @compiled
 def _set_bits(rows: Any, starts: Any, bits: Any) -> int:
     """List the inputs that are 1; return how many, or -1 if one is neither 1 nor 0."""
+    zero, one = np.float32(0.0), np.float32(1.0)
     count = 0
     starts[0] = 0
     for r in range(rows.shape[0]):
-        for i in range(rows.shape[1]):
-            number = rows[r, i]
-            if number != np.float32(0.0):
-                if number != np.float32(1.0):
-                    return -1
-                bits[count] = i
-                count += 1
+        row = rows[r]
+        others = 0
+        for i in range(row.shape[0]):
+            others += (row[i] != zero) & (row[i] != one)
+        if others:
+            return -1
+        for i in range(row.shape[0]):  # without branches: bits are hard to guess
+            bits[count] = i
+            count += row[i] != zero
         starts[r + 1] = count
     return count
 
@@ -83,7 +86,7 @@ def _set_bits(rows: Any, starts: Any, bits: Any) -> int:
 def inputs_of(rows: Floats) -> Inputs:
     """Return rows as the compiled passes take them."""
     starts = np.empty(len(rows) + 1, dtype=np.int64)
-    bits = np.empty(rows.size, dtype=np.int32)
+    bits = np.empty(rows.size + 1, dtype=np.int32)
     count = _set_bits(rows, starts, bits)
     if count < 0:
         return Inputs(starts[:1], bits[:0], rows)

@@ -12,6 +12,9 @@ from .layouts import BLOCK, Floats
 from .objective import policy_rows, value_rows
 from .perceptron import backward, forward
 
+ACTOR, CRITIC, VALUES = range(3)
+"""Kinds of passes: the gradient of either network, or only the critic's values."""
+
 
 class Acted(NamedTuple):
     """What the objective needs of every transition, and the weights of its terms."""
@@ -28,21 +31,8 @@ class Acted(NamedTuple):
 
 
 @compiled
-def outputs_of_share(
-    shape: Any, weights: Any, inputs: Any, rows: Any, first: int, last: int, room: Any, out: Any
-) -> None:
-    """Compute the first output of the rows rows[first:last]."""
-    width = shape[2]
-    for begin in range(first, last, BLOCK):
-        end = min(begin + BLOCK, last)
-        forward(shape, weights, inputs, rows[begin:end], room)
-        for r in range(end - begin):
-            out[begin + r] = room.out[r * width]
-
-
-@compiled
-def gradient_of_share(
-    acting: bool,  # noqa: FBT001 (compiled code takes its arguments by position)
+def pass_over_share(
+    kind: int,
     shape: Any,
     weights: Any,
     inputs: Any,
@@ -51,21 +41,25 @@ def gradient_of_share(
     first: int,
     last: int,
     room: Any,
+    every: Any,
     gradient: Any,
     sums: Any,
     values: Any,
 ) -> None:
-    """Compute loss and gradient of the groups first ... last - 1, of actor or critic.
+    """Compute loss and gradient of the groups first ... last - 1; `every` is all of the gradient.
 
     `values` gets the critic's, by group.
     """
     _, _, width, outputs = shape
+    if kind != VALUES:
+        for i in range(every.shape[0]):
+            every[i] = np.float32(0.0)
     for begin in range(first, last, BLOCK):
         end = min(begin + BLOCK, last)
         rows = groups.rows[begin:end]
         starts = groups.starts[begin : end + 1]
         forward(shape, weights, inputs, rows, room)
-        if acting:
+        if kind == ACTOR:
             policy_rows(
                 room.out,
                 width,
@@ -87,6 +81,8 @@ def gradient_of_share(
         else:
             for r in range(end - begin):
                 values[begin + r] = room.out[r * width]
+            if kind == VALUES:
+                continue
             value_rows(
                 room.out,
                 width,

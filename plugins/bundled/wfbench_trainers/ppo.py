@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.utils import clip_grad_norm_
 
 from wfbench.contract import Arrays, Order, Rollout, TrainerSetup
 
@@ -154,18 +154,11 @@ class Ppo(Learner):
                 parts = self._differentiate(
                     batch, targets, weighting, advantages, chosen, check=not numbers
                 )
-                norm = self._clip_gradients()
-                self.optimiser.step()
+                norm = self._backend.step(self.optimiser, options.max_grad_norm or math.inf)
                 moved.append(parts.kl)
-                numbers = {**parts.numbers(), "grad_norm": norm.item()}
+                numbers = {**parts.numbers(), "grad_norm": norm}
             kl = sum(moved) / len(moved)
             numbers |= {"kl": kl, "epochs": epoch + 1.0}
             if options.target_kl and kl > options.target_kl:
                 break
         return numbers
-
-    def _clip_gradients(self) -> Tensor:
-        limit = self.options.max_grad_norm or float("inf")
-        norm = clip_grad_norm_(self.network.actor.parameters(), limit)
-        clip_grad_norm_(self.network.critic.parameters(), limit)
-        return norm
