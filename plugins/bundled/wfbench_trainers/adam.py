@@ -18,7 +18,14 @@ _EPSILON = 1e-6
 
 @compiled
 def _move(
-    weights: Any, gradient: Any, mean: Any, square: Any, scale: Any, rates: Any, size: Any, part: Any
+    weights: Any,
+    gradient: Any,
+    mean: Any,
+    square: Any,
+    scale: Any,
+    rates: Any,
+    size: Any,
+    part: Any,
 ) -> None:
     """Move the weights of one tensor; `part` and the third rate are of the divisor."""
     slow, slower, least = rates

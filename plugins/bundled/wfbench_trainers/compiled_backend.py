@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager
 from functools import partial
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,8 +33,8 @@ from .layouts import (
     unpack,
 )
 from .networks import ActorCritic, linear_layers
-from .objective import Parts, Weighting, new_sums, parts_of
-from .passes import ACTOR, CRITIC, VALUES, Acted, add_up, pass_over_share
+from .objective import Acted, Parts, Weighting, acted_of, new_sums, parts_of
+from .passes import ACTOR, CRITIC, VALUES, add_up, pass_over_share
 
 SHARES = 4
 """Shares of the rows of a network, at most; each has a gradient of its own."""
@@ -60,13 +62,13 @@ class _Net:
 
     def read(self, condition: Floats) -> None:
         """Take over torch's weights."""
-        arrays = (tensor.detach().numpy() for tensor in self.tensors)
-        pack(self.shape, *arrays, condition, self.weights)
+        arrays: Any = (tensor.detach().numpy() for tensor in self.tensors)
+        pack(self.shape, condition, self.weights, *arrays)
 
     def write(self, condition: Floats, shares: int) -> None:
         """Add up the shares' gradients, and leave the sum with torch's weights."""
         add_up(self.every, shares)
-        arrays = (tensor.numpy() for tensor in self._found)
+        arrays: Any = (tensor.numpy() for tensor in self._found)
         unpack(self.shape, self.gradients[0], condition, *arrays)
         for tensor, found in zip(self.tensors, self._found, strict=True):
             tensor.grad = found
@@ -95,9 +97,7 @@ class CompiledBackend:
         groups = Groups(every[:-1], every, every[:0])
         self._critic.read(condition)
         sums = new_sums(SHARES)
-        self._crew.run(
-            self._tasks(VALUES, self._inputs(rows), groups, _NOTHING, sums, values)
-        )
+        self._crew.run(self._tasks(VALUES, self._inputs(rows), groups, _NOTHING, sums, values))
         return values
 
     def differentiate(
@@ -117,22 +117,13 @@ class CompiledBackend:
         by_value = by_row
         if batch.value_rows is not batch.rows:
             by_value = group_rows(data.value_row, chosen, len(batch.value_rows))
-        share = 1.0 / len(chosen)
         gains = targets if advantages is None else advantages
-        acted = Acted(
-            data.action,
-            data.old_log_probs,
-            data.fresh,
-            gains,
-            targets,
-            weighting.clip,
-            weighting.value,
-            weighting.entropy,
-            share,
-        )
+        acted = acted_of(data, gains, targets, weighting, len(chosen))
         values = np.empty(len(by_value.rows), dtype=np.float32)
         sums = new_sums(2 * SHARES)
-        value_tasks = self._tasks(CRITIC, self._inputs(batch.value_rows), by_value, acted, sums[:SHARES], values)
+        value_tasks = self._tasks(
+            CRITIC, self._inputs(batch.value_rows), by_value, acted, sums[:SHARES], values
+        )
         for net in (self._actor, self._critic):
             net.read(condition)
         if advantages is None:
@@ -200,4 +191,4 @@ def _shares(rows: int) -> list[tuple[int, int]]:
     blocks = -(-rows // BLOCK)
     count = min(SHARES, -(-rows // _SHARE))
     ends = [BLOCK * (blocks * number // count) for number in range(count + 1)]
-    return [(first, min(last, rows)) for first, last in zip(ends, ends[1:], strict=False)]
+    return [(first, min(last, rows)) for first, last in pairwise(ends)]

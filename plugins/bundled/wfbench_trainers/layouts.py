@@ -102,8 +102,8 @@ def new_scratch(*shapes: Shape) -> Scratch:
     """Return room for a block of any of the perceptrons."""
     inputs, hidden, width, _ = (max(sizes) for sizes in zip(*shapes, strict=True))
     widths = (inputs, hidden, hidden, width, width, hidden, hidden, width)
-    rooms = (aligned(BLOCK * each) for each in widths)
-    return Scratch(*rooms, exponents=np.zeros(BLOCK * width, dtype=np.int32))
+    rooms: list[Any] = [aligned(BLOCK * each) for each in widths]
+    return Scratch._make([*rooms, np.zeros(BLOCK * width, dtype=np.int32)])
 
 
 def _padded(size: int, step: int) -> int:
@@ -113,14 +113,14 @@ def _padded(size: int, step: int) -> int:
 @compiled
 def pack(
     shape: Any,
+    condition: Any,
+    out: Any,
     first: Any,
     first_bias: Any,
     second: Any,
     second_bias: Any,
     third: Any,
     third_bias: Any,
-    condition: Any,
-    out: Any,
 ) -> None:
     """Write weights [outputs, inputs], as torch has them, in the order the passes read them."""
     inputs, hidden, width, outputs = shape

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from wfbench.policies.kernel import exponentials
 from .compiling import compiled
 from .grouping import group_rows
 from .layouts import BLOCK, Floats
+
 
 @dataclass(frozen=True)
 class Transitions:
@@ -43,6 +44,37 @@ class Weighting:
     clip: float
     value: float
     entropy: float
+
+
+class Acted(NamedTuple):
+    """What the objective needs of every transition, and the weights of its terms."""
+
+    action: NDArray[np.int64]
+    old_log_probs: Floats
+    fresh: NDArray[np.bool_]
+    advantages: Floats
+    targets: Floats
+    clip: float
+    value_weight: float
+    entropy_weight: float
+    share: float
+
+
+def acted_of(
+    data: Transitions, advantages: Floats, targets: Floats, weighting: Weighting, count: int
+) -> Acted:
+    """Return what the passes need of transitions, of which `count` are in the loss."""
+    return Acted(
+        data.action,
+        data.old_log_probs,
+        data.fresh,
+        advantages,
+        targets,
+        weighting.clip,
+        weighting.value,
+        weighting.entropy,
+        1.0 / count,
+    )
 
 
 @dataclass(frozen=True)
@@ -81,8 +113,8 @@ def new_sums(count: int) -> NDArray[np.float64]:
 
 def parts_of(sums: NDArray[np.float64]) -> Parts:
     """Return the parts of a loss, added up in the order of `sums`."""
-    losses = sums[:, :4].sum(axis=0)
-    return Parts(*(float(loss) for loss in losses), mismatch=float(sums[:, 4].max()))
+    policy_loss, value_loss, entropy, kl = (float(loss) for loss in sums[:, :4].sum(axis=0))
+    return Parts(policy_loss, value_loss, entropy, kl, float(sums[:, 4].max()))
 
 
 def objective(
@@ -98,9 +130,9 @@ def objective(
     by_logits = np.empty((rows, actions), dtype=np.float32)
     by_values = np.empty(len(values), dtype=np.float32)
     every = np.arange(len(data))
-    share = 1.0 / len(data)
+    acted = acted_of(data, advantages, targets, weighting, len(data))
     sums = new_sums(1)
-    acted = group_rows(data.row, every, rows, empty=True)
+    by_row = group_rows(data.row, every, rows, empty=True)
     powers = np.empty(BLOCK * actions, dtype=np.float32)
     exponents = np.empty(BLOCK * actions, dtype=np.int32)
     flat, by_flat = logits.reshape(-1), by_logits.reshape(-1)
@@ -110,24 +142,16 @@ def objective(
             flat[cells],
             actions,
             actions,
-            acted.starts[first : first + BLOCK + 1],
-            acted.order,
-            data.action,
-            data.old_log_probs,
-            data.fresh,
-            advantages,
-            weighting.clip,
-            weighting.entropy,
-            share,
+            by_row.starts[first : first + BLOCK + 1],
+            by_row.order,
+            acted,
             by_flat[cells],
             powers,
             exponents,
             sums[0],
         )
     valued = group_rows(data.value_row, every, len(values), empty=True)
-    value_rows(
-        values, 1, valued.starts, valued.order, targets, weighting.value, share, by_values, sums[0]
-    )
+    value_rows(values, 1, valued.starts, valued.order, acted, by_values, sums[0])
     return Objective(**vars(parts_of(sums)), by_logits=by_logits, by_values=by_values)
 
 
@@ -153,13 +177,7 @@ def policy_rows(
     actions: int,
     starts: Any,
     order: Any,
-    action: Any,
-    old_log_probs: Any,
-    fresh: Any,
-    advantages: Any,
-    clip: float,
-    entropy_weight: float,
-    share: float,
+    acted: Any,
     by_logits: Any,
     powers: Any,
     exponents: Any,
@@ -167,9 +185,10 @@ def policy_rows(
 ) -> None:
     """Compute the gradient by the logits of rows that are `width` apart; add to the sums.
 
-    Row r has the transitions order[starts[r]:starts[r + 1]]. `share` is the weight of each.
+    Row r has the transitions order[starts[r]:starts[r + 1]]. Padding gets no gradient.
     """
     rows = starts.shape[0] - 1
+    share, clip = acted.share, acted.clip
     _depths(logits, width, actions, rows, powers)
     exponentials(powers, exponents, rows * width)
     for r in range(rows):
@@ -190,22 +209,22 @@ def policy_rows(
         pull = 0.0
         for t in range(starts[r], starts[r + 1]):
             i = order[t]
-            moved = float(line[action[i]]) - log_total - float(old_log_probs[i])
-            if fresh[i] and not abs(moved) <= sums[4]:
+            moved = float(line[acted.action[i]]) - log_total - float(acted.old_log_probs[i])
+            if acted.fresh[i] and not abs(moved) <= sums[4]:
                 sums[4] = abs(moved)
             ratio = math.exp(moved)
-            gain = float(advantages[i])
+            gain = float(acted.advantages[i])
             free = ratio * gain
             held = min(max(ratio, 1.0 - clip), 1.0 + clip) * gain
             step = 0.0 if held < free else -free * share
             sums[0] -= min(free, held) * share
             sums[3] += (ratio - 1.0 - moved) * share
             pull += step
-            by[action[i]] += np.float32(step)
+            by[acted.action[i]] += np.float32(step)
         part = share * (starts[r + 1] - starts[r])
         sums[2] += entropy * part
-        weight = np.float32(entropy_weight * part / total)
-        constant = np.float32((entropy_weight * part * (entropy - log_total) - pull) / total)
+        weight = np.float32(acted.entropy_weight * part / total)
+        constant = np.float32((acted.entropy_weight * part * (entropy - log_total) - pull) / total)
         for a in range(actions):
             by[a] += power[a] * (weight * line[a] + constant)
         for a in range(actions, width):
@@ -218,9 +237,7 @@ def value_rows(
     width: int,
     starts: Any,
     order: Any,
-    targets: Any,
-    value_weight: float,
-    share: float,
+    acted: Any,
     by_values: Any,
     sums: Any,
 ) -> None:
@@ -229,9 +246,9 @@ def value_rows(
         value = float(values[r * width])
         pull = 0.0
         for t in range(starts[r], starts[r + 1]):
-            error = value - float(targets[order[t]])
-            sums[1] += error * error * share
+            error = value - float(acted.targets[order[t]])
+            sums[1] += error * error * acted.share
             pull += error
         for j in range(1, width):
             by_values[r * width + j] = np.float32(0.0)
-        by_values[r * width] = np.float32(2.0 * value_weight * share * pull)
+        by_values[r * width] = np.float32(2.0 * acted.value_weight * acted.share * pull)

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .compiling import compiled
-from .layouts import BLOCK, Floats
+from .layouts import BLOCK
 from .objective import policy_rows, value_rows
 from .perceptron import backward, forward
 
 ACTOR, CRITIC, VALUES = range(3)
 """Kinds of passes: the gradient of either network, or only the critic's values."""
-
-
-class Acted(NamedTuple):
-    """What the objective needs of every transition, and the weights of its terms."""
-
-    action: NDArray[np.int64]
-    old_log_probs: Floats
-    fresh: NDArray[np.bool_]
-    advantages: Floats
-    targets: Floats
-    clip: float
-    value_weight: float
-    entropy_weight: float
-    share: float
 
 
 @compiled
@@ -66,13 +51,7 @@ def pass_over_share(
                 outputs,
                 starts,
                 groups.order,
-                acted.action,
-                acted.old_log_probs,
-                acted.fresh,
-                acted.advantages,
-                acted.clip,
-                acted.entropy_weight,
-                acted.share,
+                acted,
                 room.by_out,
                 room.powers,
                 room.exponents,
@@ -88,9 +67,7 @@ def pass_over_share(
                 width,
                 starts,
                 groups.order,
-                acted.targets,
-                acted.value_weight,
-                acted.share,
+                acted,
                 room.by_out,
                 sums,
             )

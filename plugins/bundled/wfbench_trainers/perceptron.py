@@ -109,9 +109,7 @@ def _add_rows(biases: Any, by: Any, count: int) -> None:
 
 
 @compiled
-def backward(
-    shape: Any, weights: Any, inputs: Any, rows: Any, room: Any, gradient: Any
-) -> None:
+def backward(shape: Any, weights: Any, inputs: Any, rows: Any, room: Any, gradient: Any) -> None:
     """Add to `gradient` that of the block which `forward` left in `room`, from `room.by_out`."""
     size, hidden, width, outputs = shape
     count = rows.shape[0]

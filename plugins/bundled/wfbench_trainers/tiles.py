@@ -4,6 +4,8 @@ A matrix is a flat float32 array. Widths are multiples of `LANES`, heights of `H
 calls pads with zeros. Everything is added to what the result already holds.
 """
 
+# ruff: noqa: ARG001 (numba finds the arguments of an intrinsic by their names)
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -93,8 +95,7 @@ class _Writer:
         return found
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _tile(
+def _write_tile(
     _: Any,
     out: Any,
     out_first: Any,
@@ -136,8 +137,7 @@ def _tile(
     return signature, write
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _gather(
+def _write_gather(
     _: Any,
     out: Any,
     out_first: Any,
@@ -166,8 +166,7 @@ def _gather(
     return signature, write
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _scatter(
+def _write_scatter(
     _: Any,
     table: Any,
     stride: Any,
@@ -179,9 +178,7 @@ def _scatter(
     added_first: Any,
 ) -> Any:
     """Add a vector of `added` to each of the lines lines[first:last] of `table`."""
-    signature = types.void(
-        table, _INTEGER, _INTEGER, lines, _INTEGER, _INTEGER, added, _INTEGER
-    )
+    signature = types.void(table, _INTEGER, _INTEGER, lines, _INTEGER, _INTEGER, added, _INTEGER)
 
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         w = _Writer(context, builder, signature, arguments)
@@ -198,6 +195,11 @@ def _scatter(
         return context.get_dummy_value()
 
     return signature, write
+
+
+_tile: Any = intrinsic(_write_tile)
+_gather: Any = intrinsic(_write_gather)
+_scatter: Any = intrinsic(_write_scatter)
 
 
 @compiled
@@ -237,7 +239,9 @@ def gather(out: Any, row: int, table: Any, width: int, lines: Any, first: int, l
 
 
 @compiled
-def scatter(table: Any, width: int, lines: Any, first: int, last: int, added: Any, row: int) -> None:
+def scatter(
+    table: Any, width: int, lines: Any, first: int, last: int, added: Any, row: int
+) -> None:
     """Add a row of `added` to the lines lines[first:last] of `table`."""
     for column in range(0, width, LANES):
         _scatter(table, width, column, lines, first, last, added, row * width + column)
