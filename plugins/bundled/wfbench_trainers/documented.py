@@ -13,7 +13,7 @@ from wfbench.contract import Arrays, Rollout, TrainerSetup
 from .batch import Batch
 from .learner import Learner
 from .networks import uniform
-from .objective import Objective, Weighting
+from .objective import Parts, Weighting
 from .options import DocumentedOptions
 from .returns import Floats, discounted_returns
 
@@ -36,7 +36,7 @@ class DocumentedPpo(Learner):
         """Return the gradient of an update's first pass by weight name, changing nothing."""
         self._differentiate(self._batch(rollout), self._targets(rollout, rewards), self._weighting)
         found = {
-            name: weight.grad.cpu().numpy()
+            name: weight.grad.cpu().numpy().copy()
             for name, weight in self.network.named_parameters()
             if weight.grad is not None
         }
@@ -47,10 +47,10 @@ class DocumentedPpo(Learner):
         self, batch: Batch, rollout: Rollout, rewards: NDArray[np.float32]
     ) -> Mapping[str, float]:
         targets = self._targets(rollout, rewards)
-        parts: Objective | None = None
+        parts: Parts | None = None
         for _ in range(self.options.epochs):
             parts = self._differentiate(batch, targets, self._weighting, check=parts is None)
-            self.optimiser.step()
+            self._backend.step(self.optimiser)
         return {} if parts is None else parts.numbers()
 
     def _targets(self, rollout: Rollout, rewards: NDArray[np.float32]) -> Floats:

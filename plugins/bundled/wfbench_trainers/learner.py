@@ -23,10 +23,14 @@ from wfbench.contract import (
 )
 from wfbench.orders import order_code
 from wfbench.policies import NetworkPolicy
+from wfbench.processes.limits import usable_cores
 
+from .backend import Backend, TorchBackend
 from .batch import Batch, make_batch
+from .compiled_backend import CompiledBackend
+from .layouts import Floats
 from .networks import ActorCritic, arrays_to_weights, network_policy, weights_to_arrays
-from .objective import Floats, Objective, Weighting, objective
+from .objective import Parts, Weighting
 from .options import DocumentedOptions, PpoOptions
 
 LOG_PROB_TOLERANCE = 2e-3
@@ -51,7 +55,6 @@ class Learner(ABC):
         hidden: int = 64,
         seen: int = 0,
     ) -> None:
-        torch.set_num_threads(options.threads)
         _check_device(setup.device)
         self.setup = setup
         self.num_actions = setup.env.num_actions
@@ -61,6 +64,7 @@ class Learner(ABC):
         self._condition_size = units * units
         inputs = math.prod(setup.env.obs_shape) + self._condition_size
         self.network = ActorCritic(inputs, self.num_actions, hidden, seen).to(setup.device)
+        self._backend = self._choose(options)
         self.condition: NDArray[np.float32] = np.zeros(self._condition_size, dtype=np.float32)
         self.version = 0
         self.updates = 0
@@ -95,7 +99,8 @@ class Learner(ABC):
         if not np.isfinite(rewards).all():
             raise LearningError("a reward is not finite; nothing was learned from this rollout")
         batch = self._batch(rollout)
-        values = self._learn(batch, rollout, np.ascontiguousarray(rewards, dtype=np.float32))
+        with self._backend.at_work():
+            values = self._learn(batch, rollout, np.ascontiguousarray(rewards, dtype=np.float32))
         if not all(math.isfinite(value) for value in values.values()):
             raise LearningError(f"learning diverged: {dict(values)}; lower the learning rate")
         self.version += 1
@@ -152,32 +157,36 @@ class Learner(ABC):
         targets: Floats,
         weighting: Weighting,
         advantages: Floats | None = None,
+        chosen: NDArray[np.int64] | None = None,
         *,
         check: bool = True,
-    ) -> Objective:
-        """Store the gradient of the loss with the weights; return the loss.
+    ) -> Parts:
+        """Store the gradient of the loss of some transitions with the weights; return the loss.
 
         Without `advantages` they are the targets minus the present values. `check` that the policy
         is the one that acted.
         """
-        condition = self._condition_tensor()
-        logits = self.network.logits(batch.rows, condition)
-        values = self.network.values(batch.value_rows, condition)
-        plain_logits, plain_values = logits.detach().cpu().numpy(), values.detach().cpu().numpy()
-        if advantages is None:
-            advantages = targets - plain_values[batch.data.value_row]
-        found = objective(plain_logits, plain_values, batch.data, advantages, targets, weighting)
+        found = self._backend.differentiate(
+            batch, chosen, self.condition, targets, advantages, weighting
+        )
         if check:
             _check_mismatch(found.mismatch)
-        self.optimiser.zero_grad(set_to_none=True)
-        starts = [
-            torch.from_numpy(by).to(logits.device) for by in (found.by_logits, found.by_values)
-        ]
-        torch.autograd.backward((logits, values), starts)
         return found
 
-    def _condition_tensor(self) -> torch.Tensor:
-        return torch.from_numpy(self.condition).to(self.setup.device)
+    def _choose(self, options: DocumentedOptions | PpoOptions) -> Backend:
+        """Return the backend that is asked for."""
+        on_cpu = torch.device(self.setup.device).type == "cpu"
+        if options.backend == "compiled" and not on_cpu:
+            raise UsageError(
+                f"backend=compiled needs --device cpu, not {self.setup.device}; use backend=torch"
+            )
+        if options.backend == "torch" or not on_cpu:
+            # With more threads torch's results are others, and on busy cores it is far slower.
+            torch.set_num_threads(max(1, options.threads))
+            return TorchBackend(self.network)
+        torch.set_num_threads(1)
+        threads = options.threads or usable_cores()
+        return CompiledBackend(self.network, self._condition_size, threads)
 
 
 def _check_device(device: str) -> None:

@@ -1,31 +1,24 @@
 """PPO's clipped objective over transitions, and its gradient by the networks' outputs.
 
 The networks run once per distinct observation, so most of an update would be arithmetic per
-transition. That is one compiled pass here; torch computes the networks' own gradients from it.
+transition. That is compiled here, for blocks of rows with the transitions of each row; whoever runs
+the networks computes their own gradients from it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from wfbench.policies.kernel import exponentials
 
-Floats = NDArray[np.float32]
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def _compiled(function: Function) -> Function:
-    """Compile with sums that may be regrouped, which lets them become vector code."""
-    flags: Any = {"error_model": "numpy", "fastmath": {"reassoc"}}
-    compiled: Function = njit(nogil=True, cache=True, **flags)(function)
-    return compiled
+from .compiling import compiled
+from .grouping import group_rows
+from .layouts import BLOCK, Floats
 
 
 @dataclass(frozen=True)
@@ -53,9 +46,40 @@ class Weighting:
     entropy: float
 
 
+class Acted(NamedTuple):
+    """What the objective needs of every transition, and the weights of its terms."""
+
+    action: NDArray[np.int64]
+    old_log_probs: Floats
+    fresh: NDArray[np.bool_]
+    advantages: Floats
+    targets: Floats
+    clip: float
+    value_weight: float
+    entropy_weight: float
+    share: float
+
+
+def acted_of(
+    data: Transitions, advantages: Floats, targets: Floats, weighting: Weighting, count: int
+) -> Acted:
+    """Return what the passes need of transitions, of which `count` are in the loss."""
+    return Acted(
+        data.action,
+        data.old_log_probs,
+        data.fresh,
+        advantages,
+        targets,
+        weighting.clip,
+        weighting.value,
+        weighting.entropy,
+        1.0 / count,
+    )
+
+
 @dataclass(frozen=True)
-class Objective:
-    """The parts of a loss, and its gradient by logits [U, actions] and values [V]."""
+class Parts:
+    """The parts of a loss."""
 
     policy_loss: float
     value_loss: float
@@ -64,8 +88,6 @@ class Objective:
     """How far the policy has moved from the one that acted."""
     mismatch: float
     """The largest change of a log-probability since the updated policy acted."""
-    by_logits: Floats
-    by_values: Floats
 
     def numbers(self) -> dict[str, float]:
         """Return the parts of the loss by name."""
@@ -74,6 +96,25 @@ class Objective:
             "value_loss": self.value_loss,
             "entropy": self.entropy,
         }
+
+
+@dataclass(frozen=True)
+class Objective(Parts):
+    """The parts of a loss, and its gradient by logits [U, actions] and values [V]."""
+
+    by_logits: Floats
+    by_values: Floats
+
+
+def new_sums(count: int) -> NDArray[np.float64]:
+    """Return zeros for what the passes add up: losses, entropy, divergence, mismatch."""
+    return np.zeros((count, 5))
+
+
+def parts_of(sums: NDArray[np.float64]) -> Parts:
+    """Return the parts of a loss, added up in the order of `sums`."""
+    policy_loss, value_loss, entropy, kl = (float(loss) for loss in sums[:, :4].sum(axis=0))
+    return Parts(policy_loss, value_loss, entropy, kl, float(sums[:, 4].max()))
 
 
 def objective(
@@ -87,137 +128,127 @@ def objective(
     """Return the loss: policy + value weight * value - entropy weight * entropy, each a mean."""
     rows, actions = logits.shape
     by_logits = np.empty((rows, actions), dtype=np.float32)
-    by_values = np.zeros(len(values), dtype=np.float32)
-    log_totals, entropies, pulls, shares = np.zeros((4, rows))
-    _distributions(
-        logits,
-        by_logits,
-        log_totals,
-        entropies,
-        np.empty(actions, dtype=np.float32),
-        np.empty(actions, dtype=np.int32),
-    )
-    steps = np.empty(len(data), dtype=np.float32)
-    policy_loss, value_loss, kl, mismatch = _transitions(
-        logits,
-        values,
-        log_totals,
-        data.row,
-        data.value_row,
-        data.action,
-        data.old_log_probs,
-        data.fresh,
-        advantages,
-        targets,
-        weighting.clip,
-        weighting.value,
-        steps,
-        pulls,
-        shares,
-        by_values,
-    )
-    _by_logits(
-        logits,
-        log_totals,
-        entropies,
-        pulls,
-        weighting.entropy * shares,
-        data.row,
-        data.action,
-        steps,
-        by_logits,
-    )
-    entropy = float(entropies @ shares)
-    return Objective(policy_loss, value_loss, entropy, kl, mismatch, by_logits, by_values)
+    by_values = np.empty(len(values), dtype=np.float32)
+    every = np.arange(len(data))
+    acted = acted_of(data, advantages, targets, weighting, len(data))
+    sums = new_sums(1)
+    by_row = group_rows(data.row, every, rows, empty=True)
+    powers = np.empty(BLOCK * actions, dtype=np.float32)
+    exponents = np.empty(BLOCK * actions, dtype=np.int32)
+    flat, by_flat = logits.reshape(-1), by_logits.reshape(-1)
+    for first in range(0, rows, BLOCK):
+        cells = slice(first * actions, (first + BLOCK) * actions)
+        policy_rows(
+            flat[cells],
+            actions,
+            actions,
+            by_row.starts[first : first + BLOCK + 1],
+            by_row.order,
+            acted,
+            by_flat[cells],
+            powers,
+            exponents,
+            sums[0],
+        )
+    valued = group_rows(data.value_row, every, len(values), empty=True)
+    value_rows(values, 1, valued.starts, valued.order, acted, by_values, sums[0])
+    return Objective(**vars(parts_of(sums)), by_logits=by_logits, by_values=by_values)
 
 
-@_compiled
-def _distributions(
-    logits: Any, probs: Any, log_totals: Any, entropies: Any, powers: Any, bits: Any
-) -> None:
-    """Compute probabilities, log of the sum of exponentials and entropy of every row."""
-    rows, actions = logits.shape
-    for u in range(rows):
-        top = logits[u, 0]
+@compiled
+def _depths(logits: Any, width: int, actions: int, rows: int, powers: Any) -> None:
+    """Compute how far each logit is below the largest of its row, padding infinitely far."""
+    for r in range(rows):
+        line = logits[r * width : (r + 1) * width]
+        below = powers[r * width : (r + 1) * width]
+        top = line[0]
         for a in range(1, actions):
-            top = max(top, logits[u, a])
-        for a in range(actions):
-            powers[a] = logits[u, a] - top
-        exponentials(powers, bits, actions)
+            top = max(top, line[a])
+        for a in range(width):
+            below[a] = line[a] - top
+        for a in range(actions, width):
+            below[a] = np.float32(-1e30)
+
+
+@compiled
+def policy_rows(
+    logits: Any,
+    width: int,
+    actions: int,
+    starts: Any,
+    order: Any,
+    acted: Any,
+    by_logits: Any,
+    powers: Any,
+    exponents: Any,
+    sums: Any,
+) -> None:
+    """Compute the gradient by the logits of rows that are `width` apart; add to the sums.
+
+    Row r has the transitions order[starts[r]:starts[r + 1]]. Padding gets no gradient.
+    """
+    rows = starts.shape[0] - 1
+    share, clip = acted.share, acted.clip
+    _depths(logits, width, actions, rows, powers)
+    exponentials(powers, exponents, rows * width)
+    for r in range(rows):
+        line = logits[r * width : (r + 1) * width]
+        power = powers[r * width : (r + 1) * width]
+        by = by_logits[r * width : (r + 1) * width]
+        top = line[0]
+        for a in range(1, actions):
+            top = max(top, line[a])
         total = 0.0
         weighed = 0.0
         for a in range(actions):
-            total += powers[a]
-            weighed += powers[a] * (logits[u, a] - top)
-        share = np.float32(1.0 / total)
+            by[a] = np.float32(0.0)
+            total += power[a]
+            weighed += power[a] * (line[a] - top)
+        log_total = float(top) + math.log(total)
+        entropy = math.log(total) - weighed / total
+        pull = 0.0
+        for t in range(starts[r], starts[r + 1]):
+            i = order[t]
+            moved = float(line[acted.action[i]]) - log_total - float(acted.old_log_probs[i])
+            if acted.fresh[i] and not abs(moved) <= sums[4]:
+                sums[4] = abs(moved)
+            ratio = math.exp(moved)
+            gain = float(acted.advantages[i])
+            free = ratio * gain
+            held = min(max(ratio, 1.0 - clip), 1.0 + clip) * gain
+            step = 0.0 if held < free else -free * share
+            sums[0] -= min(free, held) * share
+            sums[3] += (ratio - 1.0 - moved) * share
+            pull += step
+            by[acted.action[i]] += np.float32(step)
+        part = share * (starts[r + 1] - starts[r])
+        sums[2] += entropy * part
+        weight = np.float32(acted.entropy_weight * part / total)
+        constant = np.float32((acted.entropy_weight * part * (entropy - log_total) - pull) / total)
         for a in range(actions):
-            probs[u, a] = powers[a] * share
-        log_totals[u] = float(top) + math.log(total)
-        entropies[u] = math.log(total) - weighed / total
+            by[a] += power[a] * (weight * line[a] + constant)
+        for a in range(actions, width):
+            by[a] = np.float32(0.0)
 
 
-@_compiled
-def _transitions(
-    logits: Any,
+@compiled
+def value_rows(
     values: Any,
-    log_totals: Any,
-    row: Any,
-    value_row: Any,
-    action: Any,
-    old_log_probs: Any,
-    fresh: Any,
-    advantages: Any,
-    targets: Any,
-    clip: float,
-    value_weight: float,
-    steps: Any,
-    pulls: Any,
-    shares: Any,
+    width: int,
+    starts: Any,
+    order: Any,
+    acted: Any,
     by_values: Any,
-) -> tuple[float, float, float, float]:
-    """Sum over transitions; `steps` gets the loss's gradient by each log-probability."""
-    share = 1.0 / row.shape[0]
-    policy_loss = value_loss = kl = mismatch = 0.0
-    for i in range(row.shape[0]):
-        u = row[i]
-        moved = float(logits[u, action[i]]) - log_totals[u] - float(old_log_probs[i])
-        if fresh[i] and not abs(moved) <= mismatch:
-            mismatch = abs(moved)
-        ratio = math.exp(moved)
-        gain = float(advantages[i])
-        free = ratio * gain
-        held = min(max(ratio, 1.0 - clip), 1.0 + clip) * gain
-        step = 0.0 if held < free else -free * share
-        policy_loss -= min(free, held)
-        kl += ratio - 1.0 - moved
-        steps[i] = step
-        pulls[u] += step
-        shares[u] += share
-        v = value_row[i]
-        error = float(values[v]) - float(targets[i])
-        value_loss += error * error
-        by_values[v] += 2.0 * value_weight * share * error
-    return policy_loss * share, value_loss * share, kl * share, mismatch
-
-
-@_compiled
-def _by_logits(
-    logits: Any,
-    log_totals: Any,
-    entropies: Any,
-    pulls: Any,
-    weights: Any,
-    row: Any,
-    action: Any,
-    steps: Any,
-    out: Any,
+    sums: Any,
 ) -> None:
-    """Turn probabilities, which `out` holds, into the gradient by the logits."""
-    rows, actions = logits.shape
-    for u in range(rows):
-        weight = np.float32(weights[u])
-        constant = np.float32(weights[u] * (entropies[u] - log_totals[u]) - pulls[u])
-        for a in range(actions):
-            out[u, a] *= weight * logits[u, a] + constant
-    for i in range(row.shape[0]):
-        out[row[i], action[i]] += steps[i]
+    """Compute the gradient by values that are `width` apart; add to the sums."""
+    for r in range(starts.shape[0] - 1):
+        value = float(values[r * width])
+        pull = 0.0
+        for t in range(starts[r], starts[r + 1]):
+            error = value - float(acted.targets[order[t]])
+            sums[1] += error * error * acted.share
+            pull += error
+        for j in range(1, width):
+            by_values[r * width + j] = np.float32(0.0)
+        by_values[r * width] = np.float32(2.0 * acted.value_weight * acted.share * pull)

@@ -30,7 +30,8 @@ class DocumentedOptions(LearnerOptions):
     """The documented PPO: full batch, Monte-Carlo returns standardised over the batch, no GAE."""
 
     value_weight: float = _option(0.5, "weight of the value loss")
-    threads: int = _option(1, "threads of the learner")
+    threads: int = _option(0, "threads of the learner; 0: one per core, with torch only one")
+    backend: str = _option("auto", "who runs the networks: compiled, torch or auto (see device)")
     distinct: bool = _option(default=True, meaning="run the networks on distinct observations only")
 
 
@@ -59,7 +60,8 @@ class PpoOptions(LearnerOptions):
         default=True, meaning="let the critic see compromised hosts and time while training"
     )
     hidden: int = _option(64, "units of each hidden layer")
-    threads: int = _option(1, "threads of the learner")
+    threads: int = _option(0, "threads of the learner; 0: one per core, with torch only one")
+    backend: str = _option("auto", "who runs the networks: compiled, torch or auto (see device)")
     distinct: bool = _option(default=True, meaning="run the networks on distinct observations only")
 
     def __post_init__(self) -> None:
@@ -68,11 +70,15 @@ class PpoOptions(LearnerOptions):
             raise ValueError(f"truncation is {self.truncation!r}; it must be cut or bootstrap")
 
 
-_AT_LEAST_1 = {"epochs", "threads", "minibatches", "hidden"}
+_AT_LEAST_1 = {"epochs", "minibatches", "hidden"}
+_BACKENDS = ("auto", "compiled", "torch")
 _SHARES = {"gamma", "gae", "lr_end"}
 
 
 def _check(options: Any) -> None:
+    backend = getattr(options, "backend", "auto")
+    if backend not in _BACKENDS:
+        raise ValueError(f"backend is {backend!r}; it must be one of {', '.join(_BACKENDS)}")
     for declared in fields(options):
         name, value = declared.name, getattr(options, declared.name)
         if isinstance(value, (bool, str)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.utils import clip_grad_norm_
 
 from wfbench.contract import Arrays, Order, Rollout, TrainerSetup
 
@@ -115,9 +115,7 @@ class Ppo(Learner):
         return self._values(network_inputs(obs, self.setup.device))
 
     def _values(self, rows: Tensor) -> Floats:
-        with torch.no_grad():
-            values: Floats = self.network.values(rows, self._condition_tensor()).cpu().numpy()
-        return values * np.float32(self.value_scale)
+        return self._backend.values(rows, self.condition) * np.float32(self.value_scale)
 
     def _rescale(self, returns: Floats) -> None:
         """Track the size of the returns; rescale the critic so that its values stay the same."""
@@ -154,24 +152,13 @@ class Ppo(Learner):
             shuffled = rng.permutation(len(batch.data))
             for chosen in np.array_split(shuffled, min(options.minibatches, len(shuffled))):
                 parts = self._differentiate(
-                    batch.part(chosen),
-                    targets[chosen],
-                    weighting,
-                    advantages[chosen],
-                    check=not numbers,
+                    batch, targets, weighting, advantages, chosen, check=not numbers
                 )
-                norm = self._clip_gradients()
-                self.optimiser.step()
+                norm = self._backend.step(self.optimiser, options.max_grad_norm or math.inf)
                 moved.append(parts.kl)
-                numbers = {**parts.numbers(), "grad_norm": norm.item()}
+                numbers = {**parts.numbers(), "grad_norm": norm}
             kl = sum(moved) / len(moved)
             numbers |= {"kl": kl, "epochs": epoch + 1.0}
             if options.target_kl and kl > options.target_kl:
                 break
         return numbers
-
-    def _clip_gradients(self) -> Tensor:
-        limit = self.options.max_grad_norm or float("inf")
-        norm = clip_grad_norm_(self.network.actor.parameters(), limit)
-        clip_grad_norm_(self.network.critic.parameters(), limit)
-        return norm

@@ -1,0 +1,194 @@
+"""Who runs the networks and computes their gradients: compiled passes, on the CPU.
+
+Rows are shared out by their number alone and the shares' gradients are added up in their order, so
+results are the same bit for bit however many threads there are.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from .adam import Stepper
+from .batch import Batch
+from .crew import Crew, Task
+from .grouping import Groups, group_rows, inputs_of
+from .layouts import (
+    BLOCK,
+    Floats,
+    Inputs,
+    new_gradients,
+    new_scratch,
+    new_weights,
+    pack,
+    shape_of,
+    unpack,
+)
+from .networks import ActorCritic, linear_layers
+from .objective import Acted, Parts, Weighting, acted_of, new_sums, parts_of
+from .passes import ACTOR, CRITIC, VALUES, add_up, pass_over_share
+
+SHARES = 4
+"""Shares of the rows of a network, at most; each has a gradient of its own."""
+_SHARE = 4 * BLOCK
+"""Rows of a share, at least, if there are that many."""
+
+_EMPTY = np.empty(0, dtype=np.float32)
+_NOTHING = Acted(
+    np.empty(0, dtype=np.int64), _EMPTY, np.empty(0, dtype=np.bool_), _EMPTY, _EMPTY, *[0.0] * 4
+)
+
+
+class _Net:
+    """One of the networks as the passes take it."""
+
+    def __init__(self, part: nn.Sequential, condition: int) -> None:
+        layers = list(linear_layers(part))
+        first, last = layers[0], layers[-1]
+        inputs = first.in_features - condition
+        self.shape = shape_of(inputs, first.out_features, last.out_features)
+        self.weights = new_weights(self.shape)
+        self.every, self.gradients = new_gradients(self.shape, SHARES)
+        self.tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
+        self._found = [torch.zeros_like(tensor) for tensor in self.tensors]
+
+    def read(self, condition: Floats) -> None:
+        """Take over torch's weights."""
+        arrays: Any = (tensor.detach().numpy() for tensor in self.tensors)
+        pack(self.shape, condition, self.weights, *arrays)
+
+    def write(self, condition: Floats, shares: int) -> None:
+        """Add up the shares' gradients, and leave the sum with torch's weights."""
+        add_up(self.every, shares)
+        arrays: Any = (tensor.numpy() for tensor in self._found)
+        unpack(self.shape, self.gradients[0], condition, *arrays)
+        for tensor, found in zip(self.tensors, self._found, strict=True):
+            tensor.grad = found
+
+
+class CompiledBackend:
+    """Runs the networks by compiled passes, in several threads."""
+
+    def __init__(self, network: ActorCritic, condition: int, threads: int) -> None:
+        self._crew = Crew(threads)
+        self._actor, self._critic = (_Net(p, condition) for p in (network.actor, network.critic))
+        shapes = self._actor.shape, self._critic.shape
+        self._rooms = [new_scratch(*shapes) for _ in range(threads)]
+        self._stepper: Stepper | None = None
+        self._known: list[tuple[Tensor, Inputs]] = []
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """Have threads until the end of the block."""
+        self._stepper = None
+        return self._crew.at_work()
+
+    def values(self, rows: Tensor, condition: Floats) -> Floats:
+        """Return the critic's values of rows of its inputs."""
+        values = np.empty(len(rows), dtype=np.float32)
+        every = np.arange(len(rows) + 1)
+        groups = Groups(every[:-1], every, every[:0])
+        self._critic.read(condition)
+        sums = new_sums(SHARES)
+        self._crew.run(self._tasks(VALUES, self._inputs(rows), groups, _NOTHING, sums, values))
+        return values
+
+    def differentiate(
+        self,
+        batch: Batch,
+        chosen: NDArray[np.int64] | None,
+        condition: Floats,
+        targets: Floats,
+        advantages: Floats | None,
+        weighting: Weighting,
+    ) -> Parts:
+        """Store the gradient of the loss of some transitions with the weights; return the loss."""
+        data = batch.data
+        if chosen is None:
+            chosen = np.arange(len(data))
+        by_row = group_rows(data.row, chosen, len(batch.rows))
+        by_value = by_row
+        if batch.value_rows is not batch.rows:
+            by_value = group_rows(data.value_row, chosen, len(batch.value_rows))
+        gains = targets if advantages is None else advantages
+        acted = acted_of(data, gains, targets, weighting, len(chosen))
+        values = np.empty(len(by_value.rows), dtype=np.float32)
+        sums = new_sums(2 * SHARES)
+        value_tasks = self._tasks(
+            CRITIC, self._inputs(batch.value_rows), by_value, acted, sums[:SHARES], values
+        )
+        for net in (self._actor, self._critic):
+            net.read(condition)
+        if advantages is None:
+            self._crew.run(value_tasks)
+            value_tasks = []
+            known = np.empty(len(batch.value_rows), dtype=np.float32)
+            known[by_value.rows] = values
+            acted = acted._replace(advantages=targets - known[data.value_row])
+        tasks = self._tasks(ACTOR, self._inputs(batch.rows), by_row, acted, sums[SHARES:], values)
+        self._crew.run(tasks + value_tasks)
+        self._critic.write(condition, len(_shares(len(by_value.rows))))
+        self._actor.write(condition, len(tasks))
+        return parts_of(sums)
+
+    def step(self, optimiser: torch.optim.Adam, limit: float = math.inf) -> float:
+        """Make a step with each network's gradient clipped to a norm; return the actor's norm."""
+        if self._stepper is None or self._stepper.optimiser is not optimiser:
+            parts = [net.tensors for net in (self._actor, self._critic)]
+            self._stepper = Stepper(optimiser, parts)
+        return self._stepper.step(limit)
+
+    def _tasks(
+        self,
+        kind: int,
+        inputs: Inputs,
+        groups: Groups,
+        acted: Acted,
+        sums: NDArray[np.float64],
+        values: Floats,
+    ) -> list[Task]:
+        """Return the tasks of one kind of pass, one per share."""
+        net = self._actor if kind == ACTOR else self._critic
+
+        def task(number: int, first: int, last: int, thread: int) -> None:
+            pass_over_share(
+                kind,
+                net.shape,
+                net.weights,
+                inputs,
+                groups,
+                acted,
+                first,
+                last,
+                self._rooms[thread],
+                net.every[number],
+                net.gradients[number],
+                sums[number],
+                values,
+            )
+
+        shares = _shares(len(groups.rows))
+        return [partial(task, number, *share) for number, share in enumerate(shares)]
+
+    def _inputs(self, rows: Tensor) -> Inputs:
+        """Return rows as the passes take them; those of the last two calls are kept."""
+        for known, inputs in self._known:
+            if known is rows:
+                return inputs
+        self._known = [*self._known[-1:], (rows, inputs_of(rows.numpy()))]
+        return self._known[-1][1]
+
+
+def _shares(rows: int) -> list[tuple[int, int]]:
+    """Share rows out, in whole blocks; how depends on nothing but their number."""
+    blocks = -(-rows // BLOCK)
+    count = min(SHARES, -(-rows // _SHARE))
+    ends = [BLOCK * (blocks * number // count) for number in range(count + 1)]
+    return [(first, min(last, rows)) for first, last in pairwise(ends)]
