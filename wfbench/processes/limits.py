@@ -24,3 +24,9 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def usable_threads() -> int:
+    """Return how many threads a computation may use: as many as set for BLAS, or all cores."""
+    given = os.environ.get(BLAS_VARIABLES[0], "")
+    return min(int(given), usable_cores()) if given.isdigit() and int(given) else usable_cores()

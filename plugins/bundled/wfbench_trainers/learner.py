@@ -23,7 +23,7 @@ from wfbench.contract import (
 )
 from wfbench.orders import order_code
 from wfbench.policies import NetworkPolicy
-from wfbench.processes.limits import usable_cores
+from wfbench.processes.limits import usable_threads
 
 from .backend import Backend, TorchBackend
 from .batch import Batch, make_batch
@@ -185,7 +185,7 @@ class Learner(ABC):
             torch.set_num_threads(max(1, options.threads))
             return TorchBackend(self.network)
         torch.set_num_threads(1)
-        threads = options.threads or usable_cores()
+        threads = options.threads or usable_threads()
         return CompiledBackend(self.network, self._condition_size, threads)
 
 
