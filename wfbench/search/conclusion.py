@@ -52,6 +52,14 @@ class Findings:
         return find_answer(joint, threshold=self.threshold) if joint else None
 
     @property
+    def _followed_anyway(self) -> int | None:
+        """Return how many orders policies without an order follow; None without such policies."""
+        free = self.sweeps(FREE)
+        if not free:
+            return None
+        return len(find_answer(free, threshold=self.threshold).choices.followed)
+
+    @property
     def specialised(self) -> list[tuple[WorkflowResult, Sweep]]:
         """Return the specialised orders, best first."""
         found = [
@@ -66,7 +74,7 @@ class Findings:
         answer = self.answer
         if answer is None:
             return ()
-        lines = [*_about_orders(answer, self.units), _about_choices(answer)]
+        lines = [*_about_orders(answer, self.units), _about_choices(answer, self._followed_anyway)]
         if self.stressed is not None:
             lines.append(_about_stress(self.stressed, self.stress))
         if answer.cost is not None:
@@ -149,17 +157,19 @@ def _effect(one: PairEffect, letters: Sequence[str]) -> str:
     )
 
 
-def _about_choices(answer: Answer) -> str:
+def _about_choices(answer: Answer, anyway: int | None) -> str:
     choices, orders = answer.choices, len(answer.orders)
     if choices.share_right is None or len(choices.untested) == orders:
         return (
             f"Compliance is untested: {choices.per_episode:.2f} choices per episode, "
             f"{choices.choices} in all."
         )
-    untested = f", {len(choices.untested)} untested" if choices.untested else ""
+    more = [f"{len(choices.untested)} untested"] if choices.untested else []
+    more += [] if anyway is None else [f"{anyway} even without being told an order"]
+    beside = f" ({', '.join(more)})" if more else ""
     return (
         f"{len(choices.followed)} of {orders} orders are followed at {choices.threshold:.0%} or "
-        f"more{untested}: {choices.share_right:.1%} of {choices.per_episode:.1f} choices per "
+        f"more{beside}: {choices.share_right:.1%} of {choices.per_episode:.1f} choices per "
         "episode are right."
     )
 
