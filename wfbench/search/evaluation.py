@@ -116,7 +116,7 @@ def _stress(subject: Subject, setup: Setup, order: Order) -> dict[str, float]:
     """Return the figures of episodes in which blue is held at the start, if they are asked for."""
     if not setup.stress or setup.stress >= _steps(subject) or subject.model.idle is None:
         return {}
-    held = subject.playing(hold=str(setup.stress))
+    held = subject.playing(hold=str(setup.stress), hold_share=1.0)
     fewer = replace(setup, episodes=-(-setup.episodes // _STRESS_SHARE))
     rows = _play(held, fewer, [order]).rows[0]
     means = summarise(rows, pooled=find_definition(setup.definition).pooled)

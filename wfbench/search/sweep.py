@@ -69,7 +69,8 @@ class SweepPlan:
         """Return the first episode of every environment under an order, and the choices met."""
         form = FormOptions(**self.ref.form)
         shown = format_order(order, self.model.units)
-        form = replace(form, orders=shown, hold=str(self.hold) if self.hold else "")
+        hold = str(self.hold) if self.hold else ""
+        form = replace(form, orders=shown, hold=hold, hold_share=1.0)
         ref = shaped_ref(self.ref, form)
         code = shown_code(ref, self.model)
         shaper = Shaper(self.model, order if code is None else code, definition=self.definition)

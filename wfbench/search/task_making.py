@@ -91,7 +91,9 @@ class TaskMaker:
         """Tell a searcher that can use it how well the joint policies do under each order."""
         take = getattr(self._searcher, "prior", None)
         if take is not None and not self._prior_given:
-            joint = [one.workflow for one in finished if one.stage == JOINT and one.sound]
+            joint = [one.workflow for one in finished if one.stage == JOINT and one.swept]
+            if not joint:
+                return
             sweeps = [self._store.load_sweeps(number)[NORMAL] for number in joint]
             scores = np.mean([sweep.env_return.mean(axis=1) for sweep in sweeps], axis=0)
             take(dict(zip(sweeps[0].orders, scores.tolist(), strict=True)))
@@ -111,6 +113,9 @@ class TaskMaker:
         if best is not None and store.best_workflow() != best.workflow:
             # The run was killed before it could write its policy.
             store.save_best(store.load_checkpoint(best.workflow).policy)
+        if results[-1].stage == SPECIAL:
+            written = job.written(results[-1].order)
+            store.save_policy(written, store.load_checkpoint(results[-1].workflow).policy)
         last = [e.event for e in entries if isinstance(e.event, WorkflowStarted)][-1]
         whole = store.finished or len(results) == last.batch_first + last.batch_size
         known = len(results) if whole else last.batch_first
