@@ -23,7 +23,7 @@ from .episodes import FIELDS, summarise
 from .job import horizon, horizon_option
 from .playing import Played, play
 from .subjects import Subject
-from .sweep import SweepPlan
+from .sweep import SweepPlan, sweep_collector
 
 _RED = "red"
 _STRESS_SHARE = 4
@@ -130,10 +130,14 @@ def _stress(subject: Subject, setup: Setup, order: Order) -> dict[str, float]:
 def sweep_orders(subject: Subject, setup: Setup, orders: Sequence[Order]) -> dict[str, Sweep]:
     """Play a policy that follows any order under each of these on common seeds."""
     plan = SweepPlan(
-        subject.ref, subject.model, setup.definition, setup.episodes, _steps(subject), setup.seed
+        subject.ref,
+        subject.model,
+        setup.definition,
+        setup.episodes,
+        _steps(subject),
+        setup.seed,
+        collector=sweep_collector(subject.ref, setup.collector),
     )
-    if subject.ref.batched is None:
-        plan = replace(plan, collector=setup.collector.build)
     plans = {NORMAL: plan}
     if setup.stress and subject.model.idle is not None:
         plans[STRESS] = replace(plan, hold=setup.stress)

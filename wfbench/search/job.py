@@ -28,7 +28,7 @@ from wfbench.settings.selection import Choice, env_ref
 from wfbench.store.events import written_order
 from wfbench.store.sweeps import NORMAL, STRESS
 
-from .sweep import SweepPlan
+from .sweep import SweepPlan, sweep_collector
 
 _SOURCES = ("last-episodes", "evaluate")
 _STRESS_SHARE = 4
@@ -140,9 +140,8 @@ class SearchJob:
             config.eval_episodes,
             self.episode_steps,
             purpose_seed(config.seed, Purpose.EVALUATION, number),
+            collector=sweep_collector(self.ref, self.collector),
         )
-        if self.ref.batched is None:
-            plan = replace(plan, collector=self.collector.build)
         if not config.stress or self.model.idle is None:
             return {NORMAL: plan}
         fewer = max(2, config.eval_episodes // _STRESS_SHARE)

@@ -265,7 +265,8 @@ class Search:
         """Return why no further workflow is begun; None while there is budget for one."""
         if len(self.finished) >= self.job.workflows:
             return "workflows"
-        if not self._maker.affordable(self._budget.steps_left(self._recorder.env_steps_spent)):
+        left = self._budget.steps_left(self._recorder.env_steps_spent)
+        if not self._maker.affordable(left, len(self.finished)):
             return "total-episodes"
         if self._late or not time_for(self._pace.to_begin(), self._seconds_left()):
             return "wall-time"

@@ -107,8 +107,8 @@ def test_the_answer_names_orders_that_were_not_tested(
     assert {one.status for one in answer.orders} == {status}
     assert answer.choices.per_episode == counted
     row = orders_data({"normal": sweep(right, counted)}, ("a", "b"), 0)["orders"][0]
-    assert row["followed"] == status
-    assert row["choices"] == counted
+    assert row["status"] == status
+    assert row["choices_per_episode"] == counted
     assert row["right"] == (right / counted if counted else None)
 
 
@@ -126,7 +126,7 @@ def test_an_interval_holds_its_share(counts: list[tuple[int, float]]) -> None:
 def test_events_and_tables_of_a_run_show_choices(
     make_joint: Callable[..., Any], begin: Callable[..., Any], tmp_path: Path
 ) -> None:
-    begin(make_joint(eval_episodes=2, stress=0, specialise=1, joint_episodes=2, max_episodes=2)).run()
+    begin(make_joint(stress=0)).run()
     run = tmp_path / "r"
     lines = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
     finished = [line for line in lines if line["event"] == "workflow-finished"]
