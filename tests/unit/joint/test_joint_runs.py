@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wfbench.contract import UsageError
 from wfbench.orders import all_orders
 from wfbench.search.engine import run_searches
 from wfbench.search.history import read_findings, read_search
 from wfbench.search.job import SearchJob
 from wfbench.search.planning import stored_config
 from wfbench.search.search import Search
+from wfbench.settings.config import RunConfig
 from wfbench.store.events import WorkflowFinished, WorkflowStarted
 from wfbench.store.policy_file import read_checkpoint, read_policy
 from wfbench.store.run import RunStore, checkpoint_path
@@ -291,3 +293,11 @@ def test_a_finished_event_says_what_was_known_by_then(run: Path) -> None:
     assert findings is not None
     assert findings.sentences() == said[-1]
     assert isinstance(read_search(run).entries[-2].event, WorkflowFinished)
+
+
+def test_the_default_minimum_of_episodes_does_not_limit_a_joint_run() -> None:
+    assert RunConfig(max_episodes=2).max_episodes == 2
+    with pytest.raises(UsageError, match="max_episodes is 2; it must not be below min_episodes"):
+        RunConfig(max_episodes=2, training="per-order")
+    with pytest.raises(UsageError, match="max_episodes is 0; it must be at least 1"):
+        RunConfig(max_episodes=0)
