@@ -176,7 +176,7 @@ def evaluate(
         found = _cells(subject, setup, order, reds, horizons)
     elif orders == TRAINED:
         found = _trained(find_run(place, name), env, setup, greedy=greedy)
-    elif subject.order == ():
+    elif subject.code is not None:
         found = _swept(subject, setup, orders)
     else:
         found = _crossed(subject, setup, orders)
@@ -259,9 +259,9 @@ def _crossed(subject: Subject, setup: Setup, orders: str) -> CrossEvaluationResu
 def _trained(run: Path, env: str | None, setup: Setup, *, greedy: bool) -> CrossEvaluationResult:
     if (run / MATRIX_FILE).exists():
         raise UsageError(f"{run} holds several runs; name one of them")
-    found = subjects.run_subjects(plugin_host(), run, env)
+    found = [one for one in subjects.run_subjects(plugin_host(), run, env) if one.order]
     if not found:
-        raise UsageError(f"no workflow of {run} has finished")
+        raise UsageError(f"no training of {run} for one order has finished")
     if greedy:
         found = [replace(one, policy=subjects.greedy(one.policy)) for one in found]
     units = tuple(found[0].model.units)

@@ -19,6 +19,8 @@ from wfbench.orders import all_orders, order_index, parse_order
 from wfbench.orders.codes import KINDS, PAIRS, OrderCode
 
 ALL = "all"
+HELD = ("hold", "hold_share")
+"""Options that say how episodes of a training start; an evaluation starts its own way."""
 _ORDER_STREAM = np.uint64(0x6F72646572000001)
 _HOLD_STREAM = np.uint64(0x686F6C6400000001)
 _SHARE_STREAM = np.uint64(0x686F6C6400000002)
@@ -70,10 +72,10 @@ def shaped_ref(ref: EnvRef, options: FormOptions) -> EnvRef:
     return replace(ref, form={} if options.plain else asdict(options))
 
 
-def conditioned(ref: EnvRef, orders: str = ALL) -> EnvRef:
-    """Refer to an environment that shows an order, unless it already does."""
+def conditioned(ref: EnvRef, orders: str = "") -> EnvRef:
+    """Refer to an environment that shows these orders, else those it already shows, else all."""
     form = FormOptions(**ref.form)
-    return shaped_ref(ref, replace(form, orders=form.orders or orders))
+    return shaped_ref(ref, replace(form, orders=orders or form.orders or ALL))
 
 
 def shown_code(ref: EnvRef, model: WorkflowModel) -> OrderCode | None:

@@ -23,7 +23,7 @@ from .episodes import FIELDS, summarise
 from .job import horizon, horizon_option
 from .playing import Played, play
 from .subjects import Subject
-from .sweep import SweepPlan
+from .sweep import SweepPlan, sweep_collector
 
 _RED = "red"
 _STRESS_SHARE = 4
@@ -116,7 +116,7 @@ def _stress(subject: Subject, setup: Setup, order: Order) -> dict[str, float]:
     """Return the figures of episodes in which blue is held at the start, if they are asked for."""
     if not setup.stress or setup.stress >= _steps(subject) or subject.model.idle is None:
         return {}
-    held = subject.playing(hold=str(setup.stress))
+    held = subject.playing(hold=str(setup.stress), hold_share=1.0)
     fewer = replace(setup, episodes=-(-setup.episodes // _STRESS_SHARE))
     rows = _play(held, fewer, [order]).rows[0]
     means = summarise(rows, pooled=find_definition(setup.definition).pooled)
@@ -130,10 +130,14 @@ def _stress(subject: Subject, setup: Setup, order: Order) -> dict[str, float]:
 def sweep_orders(subject: Subject, setup: Setup, orders: Sequence[Order]) -> dict[str, Sweep]:
     """Play a policy that follows any order under each of these on common seeds."""
     plan = SweepPlan(
-        subject.ref, subject.model, setup.definition, setup.episodes, _steps(subject), setup.seed
+        subject.ref,
+        subject.model,
+        setup.definition,
+        setup.episodes,
+        _steps(subject),
+        setup.seed,
+        collector=sweep_collector(subject.ref, setup.collector),
     )
-    if subject.ref.batched is None:
-        plan = replace(plan, collector=setup.collector.build)
     plans = {NORMAL: plan}
     if setup.stress and subject.model.idle is not None:
         plans[STRESS] = replace(plan, hold=setup.stress)

@@ -129,7 +129,10 @@ def read_findings(search: RecordedSearch) -> Findings | None:
     settings = search.config.settings
     if settings.get("training") != JOINT:
         return None
-    found = [(one, read_sweeps(sweep_path(search.path, one.workflow))) for one in search.finished()]
+    found = [
+        (one, read_sweeps(sweep_path(search.path, one.workflow)) if one.swept else {})
+        for one in search.finished()
+    ]
     return Findings(search.units, settings["threshold"], settings["stress"], tuple(found))
 
 

@@ -22,13 +22,13 @@ from wfbench.contract import (
 )
 from wfbench.orders.codes import OrderCode
 from wfbench.orders.compliance import SECONDARY, Shaper, find_definition
-from wfbench.orders.forms import ALL, conditioned, drawn_orders
+from wfbench.orders.forms import conditioned, drawn_orders
 from wfbench.settings.config import RunConfig
 from wfbench.settings.selection import Choice, env_ref
 from wfbench.store.events import written_order
 from wfbench.store.sweeps import NORMAL, STRESS
 
-from .sweep import SweepPlan
+from .sweep import SweepPlan, sweep_collector
 
 _SOURCES = ("last-episodes", "evaluate")
 _STRESS_SHARE = 4
@@ -140,26 +140,24 @@ class SearchJob:
             config.eval_episodes,
             self.episode_steps,
             purpose_seed(config.seed, Purpose.EVALUATION, number),
+            collector=sweep_collector(self.ref, self.collector),
         )
-        if self.ref.batched is None:
-            plan = replace(plan, collector=self.collector.build)
         if not config.stress or self.model.idle is None:
             return {NORMAL: plan}
         fewer = max(2, config.eval_episodes // _STRESS_SHARE)
         held = replace(plan, hold=config.stress, episodes=fewer)
         return {NORMAL: plan, STRESS: held}
 
-    @property
-    def trained_options(self) -> dict[str, Any]:
-        """Return the options of the environment that policies are trained on."""
-        options = dict(self.env.options)
-        return options | {"orders": options["orders"] or ALL} if self.config.joint else options
+    def trained_options(self, order: Order) -> dict[str, Any]:
+        """Return the options of the environment that an order, or all, are trained on."""
+        shown = self.training_ref(order).form.get("orders")
+        return {**self.env.options, "orders": shown} if shown else dict(self.env.options)
 
     def training_ref(self, order: Order) -> EnvRef:
         """Return the environment to train on; in a joint run it shows orders, or the one given."""
         if not self.config.joint:
             return self.ref
-        return conditioned(self.ref, self.written(order) if order else ALL)
+        return conditioned(self.ref, self.written(order) if order else "")
 
     def shaper(self, order: Order | OrderCode) -> Shaper:
         """Return a shaper that judges rollouts by an order, or by the one each row shows."""

@@ -234,13 +234,13 @@ class Search:
         """Return the trainings so far with their sweeps, those of a resumed run from its files."""
         results = [*self.finished, *more]
         for result in self.finished:
-            if result.workflow not in self._sweeps:
+            if result.swept and result.workflow not in self._sweeps:
                 self._sweeps[result.workflow] = self.store.load_sweeps(result.workflow)
         return Findings(
             self.job.model.units,
             self.job.config.threshold,
             self.job.config.stress,
-            tuple((result, self._sweeps[result.workflow]) for result in results),
+            tuple((result, self._sweeps.get(result.workflow, {})) for result in results),
         )
 
     def _label(self, trained: Trained) -> PolicyLabel:
@@ -249,7 +249,7 @@ class Search:
             order=result.order,
             units=job.model.units,
             env=job.env.spec.name,
-            env_options=job.trained_options,
+            env_options=job.trained_options(result.order),
             obs_shape=trained.info.obs_shape,
             num_actions=trained.info.num_actions,
             definition=job.definition,
@@ -265,7 +265,8 @@ class Search:
         """Return why no further workflow is begun; None while there is budget for one."""
         if len(self.finished) >= self.job.workflows:
             return "workflows"
-        if not self._maker.affordable(self._budget.steps_left(self._recorder.env_steps_spent)):
+        left = self._budget.steps_left(self._recorder.env_steps_spent)
+        if not self._maker.affordable(left, len(self.finished)):
             return "total-episodes"
         if self._late or not time_for(self._pace.to_begin(), self._seconds_left()):
             return "wall-time"

@@ -14,7 +14,7 @@ from wfbench.host.options import resolve_options
 from wfbench.orders import format_order
 from wfbench.orders.codes import OrderCode
 from wfbench.orders.compliance import SECONDARY, Shaper
-from wfbench.orders.forms import shown_code
+from wfbench.orders.forms import HELD, shown_code
 from wfbench.settings.selection import Choice, env_ref, select
 from wfbench.store.places import MATRIX_FILE, find_run
 from wfbench.store.policy_file import PolicyLabel, StoredPolicy, read_checkpoint, read_policy
@@ -129,7 +129,7 @@ def stored_subject(
     one has the same observations, actions and units.
     """
     label = stored.label
-    options = stored_options(label.env_options)
+    options = {k: v for k, v in stored_options(label.env_options).items() if k not in HELD}
     if env is None:
         [choice] = select(host, {"env": [label.env]}, {label.env: options})["env"]
     else:

@@ -23,6 +23,7 @@ from wfbench.contract import (
 from wfbench.orders import format_order
 from wfbench.orders.compliance import Episodes, Shaper
 from wfbench.orders.forms import FormOptions, shaped_ref, shown_code
+from wfbench.settings.selection import Choice
 from wfbench.store.sweeps import Sweep
 
 _PATIENCE = 4
@@ -71,7 +72,8 @@ class SweepPlan:
         """Return the first episode of every environment under an order, and the choices met."""
         form = FormOptions(**self.ref.form)
         shown = format_order(order, self.model.units)
-        form = replace(form, orders=shown, hold=str(self.hold) if self.hold else "")
+        hold = str(self.hold) if self.hold else ""
+        form = replace(form, orders=shown, hold=hold, hold_share=1.0)
         ref = shaped_ref(self.ref, form)
         code = shown_code(ref, self.model)
         shaper = Shaper(self.model, order if code is None else code, definition=self.definition)
@@ -81,9 +83,10 @@ class SweepPlan:
         with self.collector() as collector:
             collector.open(replace(plan, env=ref))
             missing = np.ones(self.episodes, dtype=np.bool_)
+            last_step = np.full(self.episodes, np.iinfo(np.int64).max)
             for _ in range(_PATIENCE):
                 rollout = collector.collect(policy, self.episode_steps)
-                met += choices_met(rollout, self.model, missing)
+                met += choices_met(rollout, self.model, last_step)
                 ended = shaper.shape(rollout).episodes
                 first = np.unique(ended.env_id, return_index=True)[1]
                 kept.append(ended.chosen(first[missing[ended.env_id[first]]]))
@@ -96,13 +99,26 @@ class SweepPlan:
         )
 
 
+def sweep_collector(ref: EnvRef, chosen: Choice) -> Callable[[], Collector]:
+    """Return what steps a sweep: the chosen collector only where its processes are worth it.
+
+    One without a step barrier would play on in some environments and starve others.
+    """
+    here = ref.batched is not None or "deterministic" not in chosen.spec.capabilities
+    return InProcessCollector if here else chosen.build
+
+
 def choices_met(
-    rollout: Rollout, model: WorkflowModel, wanted: NDArray[np.bool_]
+    rollout: Rollout, model: WorkflowModel, last_step: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Count choices by the set of compromised unit types and the type that was fixed.
 
-    Only rows up to the first end of an episode count, and only of `wanted` environments.
+    Only rows of the first episode of each environment count: up to `last_step`, which is lowered
+    where that episode ends in this rollout. Several columns may be of one environment.
     """
+    steps = rollout.first_step + np.arange(len(rollout.actions))[:, None]
+    envs = np.broadcast_to(rollout.env_id, steps.shape)
+    np.minimum.at(last_step, envs[rollout.ended], steps[rollout.ended])
     units = len(model.units)
     sets = np.zeros(rollout.actions.shape, dtype=np.int64)
     for host, unit in enumerate(model.host_unit):
@@ -112,10 +128,8 @@ def choices_met(
     fixes = zip(model.fix_host, model.fix_unit, strict=True)
     fixed = np.array([-1 if host in model.footholds else unit for host, unit in fixes])
     chosen_unit = fixed[rollout.actions]
-    ended = rollout.ended
-    first: NDArray[np.bool_] = np.cumsum(ended, axis=0) == ended
     several = sets & (sets - 1) != 0
-    graded = (chosen_unit >= 0) & rollout.ended_session & several & first & wanted[rollout.env_id]
+    graded = (chosen_unit >= 0) & rollout.ended_session & several & (steps <= last_step[envs])
     met = np.bincount(sets[graded] * units + chosen_unit[graded], minlength=2**units * units)
     return met.reshape(2**units, units)
 

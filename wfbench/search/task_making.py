@@ -48,11 +48,12 @@ class TaskMaker:
         self._clock = clock
         self._prior_given = False
         self._all_orders = len(job.drawn_orders) if job.config.joint else 1
+        self._shared = job.config.training_seeds + job.config.free if job.config.joint else 0
         self._to_score = _steps_to_score(job)
 
-    def affordable(self, left: int | None) -> bool:
-        """Tell whether the steps that are left suffice for one more training."""
-        left = self._for_training(left)
+    def affordable(self, left: int | None, done: int) -> bool:
+        """Tell whether the steps that are left suffice for the training that follows so many."""
+        left = self._for_training(left, alone=done >= self._shared)
         n_envs = self._job.cadence.n_envs or self._job.config.n_envs
         return left is None or left >= n_envs * self._job.episode_steps
 
@@ -62,12 +63,12 @@ class TaskMaker:
         with self._clock.phase("search"), calling_searcher(job):
             granted: list[tuple[str, Order, WorkflowBudget]] = []
             for stage, order in self._wanted(finished):
-                if granted and not self.affordable(left):
+                if granted and not self.affordable(left, first + len(granted)):
                     break
                 budget = self._grant(order, left)
                 granted.append((stage, order, budget))
                 if left is not None:
-                    left -= budget.max_steps + self._to_evaluate(order)
+                    left -= budget.max_steps + self._to_evaluate(alone=bool(order))
         batch = (first, len(granted))
         return [
             self._task(workflow, stage, order, budget, finished, batch)
@@ -91,7 +92,9 @@ class TaskMaker:
         """Tell a searcher that can use it how well the joint policies do under each order."""
         take = getattr(self._searcher, "prior", None)
         if take is not None and not self._prior_given:
-            joint = [one.workflow for one in finished if one.stage == JOINT and one.sound]
+            joint = [one.workflow for one in finished if one.stage == JOINT and one.swept]
+            if not joint:
+                return
             sweeps = [self._store.load_sweeps(number)[NORMAL] for number in joint]
             scores = np.mean([sweep.env_return.mean(axis=1) for sweep in sweeps], axis=0)
             take(dict(zip(sweeps[0].orders, scores.tolist(), strict=True)))
@@ -111,6 +114,9 @@ class TaskMaker:
         if best is not None and store.best_workflow() != best.workflow:
             # The run was killed before it could write its policy.
             store.save_best(store.load_checkpoint(best.workflow).policy)
+        if results[-1].stage == SPECIAL:
+            written = job.written(results[-1].order)
+            store.save_policy(written, store.load_checkpoint(results[-1].workflow).policy)
         last = [e.event for e in entries if isinstance(e.event, WorkflowStarted)][-1]
         whole = store.finished or len(results) == last.batch_first + last.batch_size
         known = len(results) if whole else last.batch_first
@@ -146,7 +152,7 @@ class TaskMaker:
         return [check_order(tuple(order), len(self._job.model.units)) for order in asked]
 
     def _grant(self, order: Order, left: int | None) -> WorkflowBudget:
-        job, left = self._job, self._for_training(left, order)
+        job, left = self._job, self._for_training(left, alone=bool(order))
         share = budget_share(self._searcher, order) if order else 1.0
         episodes = job.config.max_episodes if order else job.config.joint_episodes
         episodes = max(1, min(episodes, round(share * episodes)))
@@ -183,12 +189,12 @@ class TaskMaker:
             return next((one for one in finished if one.stage == JOINT and one.sound), None)
         return parent(self._job.config.inherit, order, finished) if order else None
 
-    def _for_training(self, left: int | None, order: Order = ()) -> int | None:
-        return None if left is None else max(0, left - self._to_evaluate(order))
+    def _for_training(self, left: int | None, *, alone: bool) -> int | None:
+        return None if left is None else max(0, left - self._to_evaluate(alone=alone))
 
-    def _to_evaluate(self, order: Order) -> int:
-        """Return the environment steps that evaluating the policy of an order takes, or of all."""
-        return self._to_score if order else self._to_score * self._all_orders
+    def _to_evaluate(self, *, alone: bool) -> int:
+        """Return the environment steps that evaluating a policy takes, under one order or all."""
+        return self._to_score * (1 if alone else self._all_orders)
 
 
 def _steps_to_score(job: SearchJob) -> int:

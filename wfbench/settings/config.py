@@ -81,7 +81,9 @@ class RunConfig:
         for name, (holds, rule) in _RULES.items():
             if not holds(getattr(self, name)):
                 raise UsageError(f"{SETTINGS[name].key} is {getattr(self, name)}; it must {rule}")
-        if self.max_episodes < self.min_episodes:
+        # A joint run has no minimum, so the default one does not limit what it may be given.
+        given = not self.joint or self.min_episodes != RunConfig.min_episodes
+        if given and self.max_episodes < self.min_episodes:
             rule = "it must not be below min_episodes"
             raise UsageError(f"max_episodes is {self.max_episodes}; {rule}")
 
@@ -110,7 +112,7 @@ _SHARE: _Rule = (lambda value: 0 <= value <= 1, "be between 0 and 1")
 _NOT_EMPTY: _Rule = (bool, "name one")
 _RULES: dict[str, _Rule] = {
     **dict.fromkeys(("n_envs", "workflows", "min_episodes", "update_every"), _AT_LEAST_1),
-    **dict.fromkeys(("epochs", "joint_episodes"), _AT_LEAST_1),
+    **dict.fromkeys(("epochs", "joint_episodes", "max_episodes"), _AT_LEAST_1),
     "eval_episodes": (lambda value: value >= 2, "be at least 2"),
     **dict.fromkeys(("patience", "total_episodes", "seed", "seeds", "batch"), _NOT_NEGATIVE),
     **dict.fromkeys(("specialise", "stress", "free"), _NOT_NEGATIVE),

@@ -131,7 +131,12 @@ def env_ref(choice: Choice) -> EnvRef:
     spec = choice.spec
     if not isinstance(spec, EnvSpec):
         raise TypeError(f"{spec.name} is a {spec.kind}, not an env")
-    own = dict(choice.options)
+    return spec_ref(spec, choice.options)
+
+
+def spec_ref(spec: EnvSpec, options: Mapping[str, Any]) -> EnvRef:
+    """Refer to an environment with these options: its own and those of its form."""
+    own = dict(options)
     declared = {option.name for option in declared_options(spec)}
     form = {o.name: own.pop(o.name) for o in form_options(spec) if o.name not in declared}
     return shaped_ref(EnvRef(spec.name, spec.factory, spec.batched, own), FormOptions(**form))

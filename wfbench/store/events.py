@@ -163,6 +163,11 @@ class WorkflowResult(RunEvent):
         return self.reason != NOT_FINITE
 
     @property
+    def swept(self) -> bool:
+        """Tell whether its policy was evaluated under orders, as in a joint run."""
+        return self.stage != ORDER and self.sound
+
+    @property
     def score_error(self) -> float:
         """Return the standard error of the score over the episodes of this one training."""
         if self.score_episodes < 2:

@@ -58,6 +58,8 @@ def read_sweeps(path: Path) -> dict[str, Sweep]:
         if any(value.shape != (len(orders), values[0].shape[1]) for value in values):
             raise UsageError(f"{path}: the arrays of sweep {name!r} differ in shape")
         units = orders.shape[1]
+        if (np.sort(orders, axis=1) != np.arange(units)).any():
+            raise UsageError(f"{path}: sweep {name!r} has a row that is not an order")
         met = arrays.get(f"{name}/{_MET}")
         if met is None or met.shape != (len(orders), 2**units, units):
             raise UsageError(f"{path}: sweep {name!r} does not say which choices were met")

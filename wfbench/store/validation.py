@@ -16,17 +16,21 @@ from .config import read_config, search_paths
 from .evaluations import FOLDER, read_evaluation
 from .events import (
     SCHEMA_1,
+    SPECIAL,
     EventDecoder,
     LogEntry,
     RunFinished,
+    RunStarted,
     UpdateFinished,
     Values,
     WorkflowFinished,
+    written_order,
 )
 from .files import TORN, read_json
 from .places import BENCH_CONFIG, MATRIX_FILE, run_kind
 from .policy_file import read_checkpoint, read_policy
-from .run import EVENTS_FILE, checkpoint_path
+from .run import EVENTS_FILE, checkpoint_path, special_path, sweep_path
+from .sweeps import NORMAL, read_sweeps
 from .table import EventRows, cell_text, event_row
 
 
@@ -54,8 +58,7 @@ def validate_run(path: Path, samples: Callable[[Path], object]) -> list[FileChec
         ]
     found = [
         FileCheck(str(file.relative_to(path)), "it was never finished; it can be removed")
-        for folder in (path, path / "checkpoints")
-        for file in sorted(folder.glob(TORN))
+        for file in sorted(path.rglob(TORN))
     ]
     found.append(_check(path, "machine.json", lambda file: read_json(file, "machine/1")))
     if kind == "bench":
@@ -91,9 +94,27 @@ def _search_files(path: Path) -> list[FileCheck]:
     best = [event.workflow for event in done if event.best]
     if best:
         found.append(_check(path, "policy.npz", partial(_policy, workflow=best[-1])))
+    found += _joint_files(path, done, log.units)
     for file in sorted((path / FOLDER).glob("*.json")):
         found.append(_check(path, f"{FOLDER}/{file.name}", read_evaluation))
     return found
+
+
+def _joint_files(
+    path: Path, done: Sequence[WorkflowFinished], units: tuple[str, ...]
+) -> list[FileCheck]:
+    """Check the sweeps of every training that was swept, and the specialised policies."""
+    swept = [event for event in done if event.swept]
+    sweeps = [str(sweep_path(path, event.workflow).relative_to(path)) for event in swept]
+    special = {event.order: event.workflow for event in done if event.stage == SPECIAL}
+    return [_check(path, name, _normal_sweep) for name in sweeps] + [
+        _check(
+            path,
+            str(special_path(path, written_order(order, units)).relative_to(path)),
+            partial(_special, workflow=workflow),
+        )
+        for order, workflow in special.items()
+    ]
 
 
 def _torn_line(file: Path) -> list[FileCheck]:
@@ -141,6 +162,12 @@ class _Log:
             return f": the steps spent fall from {before} to {entry.env_steps_spent}"
         return None
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Return the unit types that orders rank; none if the log does not say."""
+        first = self.entries[0].event if self.entries else None
+        return first.units if isinstance(first, RunStarted) else ()
+
     def rows(self, kind: type[UpdateFinished | WorkflowFinished]) -> list[Values]:
         """Return the rows that the CSV file of these events should have."""
         make = event_row if self.decoder.schema == SCHEMA_1 else EventRows().row
@@ -183,6 +210,17 @@ def _checkpoint(file: Path, workflow: int) -> None:
     found = read_checkpoint(file)
     if found.workflow != workflow:
         raise UsageError(f"{file} is of workflow {found.workflow}")
+
+
+def _normal_sweep(file: Path) -> None:
+    if NORMAL not in read_sweeps(file):
+        raise UsageError(f"{file} has no sweep {NORMAL!r}")
+
+
+def _special(file: Path, workflow: int) -> None:
+    found = read_policy(file).label.workflow
+    if found != workflow:
+        raise UsageError(f"{file} is the policy of workflow {found}, not of {workflow}")
 
 
 def _policy(file: Path, workflow: int) -> None:

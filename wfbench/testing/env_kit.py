@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,11 +18,15 @@ from numpy.typing import NDArray
 from wfbench.collecting.seeding import env_seeds
 from wfbench.contract import EnvRef, EnvSpec, StepArrays, WorkflowModel
 from wfbench.contract.record import INFO_FIELDS, INFO_TYPES
+from wfbench.orders.codes import PAIRS, OrderCode
+from wfbench.orders.forms import ALL, FormOptions, conditioned, shaped_ref
+from wfbench.settings.selection import spec_ref
 
 from .promise import DoesNotApply, Progress, PromiseResult, Promises, expect
 
 _SEEDS = env_seeds(11, 4)
 _STEPS = 150
+_HOLD = "1-4"
 
 _PROMISES: Promises[_Subject] = Promises()
 
@@ -41,7 +45,7 @@ class _Subject:
 
     @property
     def ref(self) -> EnvRef:
-        return EnvRef(self.spec.name, self.spec.factory, self.spec.batched, dict(self.options))
+        return spec_ref(self.spec, self.options)
 
     def env(self) -> closing[gymnasium.Env[Any, Any]]:
         return closing(self.ref.make())
@@ -134,6 +138,39 @@ class _Subject:
             for position, (row, trace) in enumerate(zip(rows, traces, strict=True)):
                 _expect_same(scalars[row], trace, f"row {position} of {len(rows)}", infos=False)
 
+    @_PROMISES.add("asked to show orders, it has the same episodes, each with its order")
+    def conditioned(self) -> None:
+        plain, model = self._unshaped()
+        shown = conditioned(plain)
+        for seed in _SEEDS:
+            with closing(plain.make()) as one, closing(shown.make()) as other:
+                traces = _trace_scalar(one, seed), _trace_scalar(other, seed)
+            _expect_shown(*traces, OrderCode(PAIRS, len(model.units)))
+
+    @_PROMISES.add("its batched form agrees when it shows orders and holds blue")
+    def conditioned_batch(self) -> None:
+        plain, model = self._unshaped()
+        if self.spec.batched is None:
+            raise DoesNotApply("it has no batched form")
+        hold = "" if model.idle is None else _HOLD
+        held = shaped_ref(plain, FormOptions(orders=ALL, hold=hold, hold_share=0.5))
+        for rows in ((0, 1, 2, 3), (2,)):
+            traces = _trace_batch(held, [_SEEDS[row] for row in rows])
+            for row, trace in zip(rows, traces, strict=True):
+                with closing(held.make()) as env:
+                    scalar = _trace_scalar(env, _SEEDS[row])
+                _expect_same(scalar, trace, f"env {row} of {len(rows)}", infos=False)
+
+    def _unshaped(self) -> tuple[EnvRef, WorkflowModel]:
+        """Return the environment as it is without a form, and its workflow model."""
+        if "workflow" not in self.spec.capabilities:
+            raise DoesNotApply("it does not declare workflow")
+        with self.env() as env:
+            model = getattr(env.unwrapped, "workflow", None)
+        if not isinstance(model, WorkflowModel):
+            raise DoesNotApply("it has no workflow model")
+        return replace(self.ref, form={}), model
+
     @_PROMISES.add("close() may be called twice")
     def closing(self) -> None:
         env = self.ref.make()
@@ -153,6 +190,8 @@ def _check_model(model: Any, num_actions: int) -> None:
     expect(fixes == num_actions, f"fix_host has {fixes} entries for {num_actions} actions")
     expect(all(-1 <= h < hosts for h in model.fix_host), "fix_host names a host that is not there")
     expect(all(0 <= h < hosts for h in model.footholds), "footholds names a host that is not there")
+    idle = model.idle is None or 0 <= model.idle < num_actions
+    expect(idle, f"idle is {model.idle}, which is no action")
 
 
 class _Step(NamedTuple):
@@ -199,6 +238,23 @@ def _trace_batch(ref: EnvRef, seeds: list[int]) -> list[list[_Step]]:
                 info = {key: getattr(out, name)[row] for name, key in INFO_FIELDS.items()}
                 trace.append(_Step(out.obs[row].copy(), out.rewards[row], ends, final, info))
     return traces
+
+
+def _expect_shown(plain: list[_Step], shown: list[_Step], code: OrderCode) -> None:
+    """Expect that a trace is the plain one with the code of an order behind each observation."""
+    bare, order = [], -1
+    for step, seen in enumerate(shown):
+        last = seen.obs if seen.final_obs is None else seen.final_obs
+        found = int(code.decode(last[-code.size :]))
+        expect(not step or found == order, f"step {step}: the order changed within an episode")
+        order = int(code.decode(seen.obs[-code.size :]))
+        bare.append(_reshaped(seen, lambda obs: obs[: -code.size]))
+    _expect_same([_reshaped(one, np.ravel) for one in plain], bare, "without the order")
+
+
+def _reshaped(step: _Step, change: Callable[[NDArray[Any]], NDArray[Any]]) -> _Step:
+    final = None if step.final_obs is None else change(step.final_obs)
+    return step._replace(obs=change(step.obs), final_obs=final)
 
 
 def _expect_same(one: list[_Step], other: list[_Step], where: str, *, infos: bool = True) -> None:

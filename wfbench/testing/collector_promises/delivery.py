@@ -101,6 +101,13 @@ def _same_transitions_of_floats(subject: CollectorUnderTest) -> None:
     _expect_same(subject, subject.plan(subject.env(obs_dtype="float32", obs_size=7)))
 
 
+@COLLECTOR.add("It delivers the same transitions of environments that draw an order per episode")
+def _same_transitions_conditioned(subject: CollectorUnderTest) -> None:
+    form = {"orders": "all", "hold": "1-3", "hold_share": 0.5}
+    for batched in (False, True):
+        _expect_same(subject, subject.plan(subject.env(batched=batched, **form)))
+
+
 @COLLECTOR.add("One environment is enough")
 def _one_environment(subject: CollectorUnderTest) -> None:
     _expect_same(subject, subject.plan(n_envs=1))
