@@ -148,7 +148,5 @@ def wfbench_collectors() -> list[CollectorSpec]:
 @hookimpl
 def wfbench_trainers() -> list[TrainerSpec]:
     return [
-        TrainerSpec(
-            name="reinforce", summary="A trainer of 0.1.0", factory=f"{__name__}:Reinforce"
-        )
+        TrainerSpec(name="reinforce", summary="A trainer of 0.1.0", factory=f"{__name__}:Reinforce")
     ]
