@@ -216,7 +216,7 @@ class _Watch:
         """Return the observers of one search."""
         hooks = HookObserver(plugin_host(), store.id, store.path)
         self._hooks.append(hooks)
-        self._total += job.config.workflows
+        self._total += job.workflows
 
         def observe(event: Mapping[str, Any]) -> None:
             self._done += event["event"] == "workflow-finished"

@@ -33,7 +33,7 @@ from wfbench.store.sweeps import Sweep
 
 from .budget import Pace, RunBudget, time_for
 from .conclusion import Findings
-from .history import RecordedSearch, recorded
+from .history import RecordedSearch, load_sweeps, recorded
 from .job import SearchJob, calling_searcher
 from .planning import KINDS
 from .recording import Observer, Recorder
@@ -235,7 +235,7 @@ class Search:
         results = [*self.finished, *more]
         for result in self.finished:
             if result.workflow not in self._sweeps:
-                self._sweeps[result.workflow] = self.store.load_sweeps(result.workflow)
+                self._sweeps[result.workflow] = load_sweeps(self.store.path, result)
         return Findings(
             self.job.model.units,
             self.job.config.threshold,
@@ -295,4 +295,5 @@ class Search:
             workflows=job.workflows,
             episode_steps=job.episode_steps,
             batch=job.batch,
+            stages=self._maker.stages(),
         )

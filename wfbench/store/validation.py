@@ -15,18 +15,23 @@ from wfbench.contract import UsageError
 from .config import read_config, search_paths
 from .evaluations import FOLDER, read_evaluation
 from .events import (
+    ORDER,
     SCHEMA_1,
+    SPECIAL,
     EventDecoder,
     LogEntry,
     RunFinished,
+    RunStarted,
     UpdateFinished,
     Values,
     WorkflowFinished,
+    written_order,
 )
 from .files import TORN, read_json
 from .places import BENCH_CONFIG, MATRIX_FILE, run_kind
 from .policy_file import read_checkpoint, read_policy
-from .run import EVENTS_FILE, checkpoint_path
+from .run import EVENTS_FILE, checkpoint_path, special_path, sweep_path
+from .sweeps import read_sweeps
 from .table import EventRows, cell_text, event_row
 
 
@@ -88,6 +93,12 @@ def _search_files(path: Path) -> list[FileCheck]:
     for event in done:
         name = str(checkpoint_path(path, event.workflow).relative_to(path))
         found.append(_check(path, name, partial(_checkpoint, workflow=event.workflow)))
+        if event.stage != ORDER and event.sound:
+            name = str(sweep_path(path, event.workflow).relative_to(path))
+            found.append(_check(path, name, read_sweeps))
+        if event.stage == SPECIAL:
+            name = str(special_path(path, written_order(event.order, log.units)).relative_to(path))
+            found.append(_check(path, name, read_policy))
     best = [event.workflow for event in done if event.best]
     if best:
         found.append(_check(path, "policy.npz", partial(_policy, workflow=best[-1])))
@@ -125,6 +136,12 @@ class _Log:
             if problem is not None:
                 problems.append(FileCheck(file.name, f"line {number}{problem}"))
         self.checks = problems or [FileCheck(file.name)]
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Return the unit types that orders rank."""
+        started = (e.event.units for e in self.entries if isinstance(e.event, RunStarted))
+        return next(started, ())
 
     def _line(self, line: bytes) -> str | None:
         try:
