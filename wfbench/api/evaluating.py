@@ -51,10 +51,12 @@ class EvaluationResult(Result, schema="evaluation/2"):
     """Published results in the same environment."""
     units: tuple[str, ...] | None = None
     """The unit types that the order ranks."""
+    joint: bool = False
+    """Whether the policy follows any order, and was given this one."""
 
     def _values(self) -> Values:
         values = {"policy": self.policy, "env": self.env, "order": self.order}
-        values |= {"definition": self.definition}
+        values |= {"joint": self.joint, "definition": self.definition}
         return values | cells_data(self.cells, self.published) | {"seed": self.seed}
 
     def _rows(self) -> Rows:
@@ -213,7 +215,8 @@ def _cells(
     units, spec = subject.model.units, subject.env.spec
     own = tuple(range(len(units))) if subject.order is None else subject.order
     judged = own if order is None else parse_order(order, units)
-    if subject.order == () and judged:
+    joint = subject.order == ()
+    if joint and judged:
         subject = subject.given(judged)
     cells = evaluation.evaluate(subject, setup, judged, evaluation.grid(subject, reds, horizons))
     return EvaluationResult(
@@ -225,6 +228,7 @@ def _cells(
         cells=tuple(cells),
         published=spec.published if isinstance(spec, EnvSpec) else (),
         units=tuple(units),
+        joint=joint,
     )
 
 

@@ -169,7 +169,7 @@ def _about_stress(answer: Answer, held: int) -> str:
     if choices.share_right is None:
         return f"After {held} held steps there are no choices."
     return (
-        f"After {held} held steps {len(choices.followed)} of {len(answer.orders)} are: "
+        f"After {held} held steps {len(choices.followed)} of {len(answer.orders)} are followed: "
         f"{choices.share_right:.1%} of {choices.per_episode:.1f} choices per episode are right."
     )
 

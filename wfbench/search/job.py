@@ -149,11 +149,12 @@ class SearchJob:
         held = replace(plan, hold=config.stress, episodes=fewer)
         return {NORMAL: plan, STRESS: held}
 
-    @property
-    def trained_options(self) -> dict[str, Any]:
-        """Return the options of the environment that policies are trained on."""
+    def trained_options(self, order: Order) -> dict[str, Any]:
+        """Return the options of the environment that the policy of an order is trained on."""
         options = dict(self.env.options)
-        return options | {"orders": options["orders"] or ALL} if self.config.joint else options
+        if not self.config.joint:
+            return options
+        return options | {"orders": self.written(order) if order else options["orders"] or ALL}
 
     def training_ref(self, order: Order) -> EnvRef:
         """Return the environment to train on; in a joint run it shows orders, or the one given."""

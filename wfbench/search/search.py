@@ -249,7 +249,7 @@ class Search:
             order=result.order,
             units=job.model.units,
             env=job.env.spec.name,
-            env_options=job.trained_options,
+            env_options=job.trained_options(result.order),
             obs_shape=trained.info.obs_shape,
             num_actions=trained.info.num_actions,
             definition=job.definition,
