@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Result, Rows, Values, as_list
@@ -19,6 +19,7 @@ from wfbench.report.sections.joint import orders_data, orders_section
 from wfbench.search import evaluation, subjects
 from wfbench.search.answer import Answer, find_answer
 from wfbench.search.evaluation import CrossRow, EvaluationCell, Setup
+from wfbench.search.history import read_search
 from wfbench.search.job import workflow_model
 from wfbench.search.subjects import Subject
 from wfbench.settings.selection import env_ref, select
@@ -55,7 +56,7 @@ class EvaluationResult(Result, schema="evaluation/2"):
     """Whether the policy follows any order, and was given this one."""
 
     def _values(self) -> Values:
-        values = {"policy": self.policy, "env": self.env, "order": self.order}
+        values: dict[str, Any] = {"policy": self.policy, "env": self.env, "order": self.order}
         values |= {"joint": self.joint, "definition": self.definition}
         return values | cells_data(self.cells, self.published) | {"seed": self.seed}
 
@@ -67,7 +68,7 @@ class EvaluationResult(Result, schema="evaluation/2"):
 
 
 class OrdersResult(Result, schema="orders-evaluation/1"):
-    """Return and right choices of a joint policy under each order, on common seeds."""
+    """Return and right choices of a policy that is told the order, by order, on common seeds."""
 
     policy: str
     definition: str
@@ -77,6 +78,8 @@ class OrdersResult(Result, schema="orders-evaluation/1"):
     """Steps that blue was held in the stress episodes."""
     sweeps: Mapping[str, Sweep]
     """By name: `normal`, and `stress` if there was any."""
+    joint: bool = True
+    """Whether it was trained for all orders; else it was specialised for one."""
 
     @property
     def answer(self) -> Answer:
@@ -84,7 +87,8 @@ class OrdersResult(Result, schema="orders-evaluation/1"):
         return find_answer([self.sweeps[NORMAL]])
 
     def _values(self) -> Values:
-        values = {"policy": self.policy, "definition": self.definition, "seed": self.seed}
+        values: dict[str, Any] = {"policy": self.policy, "joint": self.joint}
+        values |= {"definition": self.definition, "seed": self.seed}
         return values | orders_data(self.sweeps, self.units, self.stress)
 
     def _rows(self) -> Rows:
@@ -178,7 +182,7 @@ def evaluate(
         found = _cells(subject, setup, order, reds, horizons)
     elif orders == TRAINED:
         found = _trained(find_run(place, name), env, setup, greedy=greedy)
-    elif subject.order == ():
+    elif subject.code is not None:
         found = _swept(subject, setup, orders)
     else:
         found = _crossed(subject, setup, orders)
@@ -245,6 +249,7 @@ def _swept(subject: Subject, setup: Setup, orders: str) -> OrdersResult:
         units=tuple(units),
         stress=setup.stress,
         sweeps=sweeps,
+        joint=subject.order == (),
     )
 
 
@@ -263,6 +268,11 @@ def _crossed(subject: Subject, setup: Setup, orders: str) -> CrossEvaluationResu
 def _trained(run: Path, env: str | None, setup: Setup, *, greedy: bool) -> CrossEvaluationResult:
     if (run / MATRIX_FILE).exists():
         raise UsageError(f"{run} holds several runs; name one of them")
+    if read_search(run).joint:
+        raise UsageError(
+            f"{run} trained one policy for all orders; use --orders all, which gives it every "
+            "order and judges it by each"
+        )
     found = subjects.run_subjects(plugin_host(), run, env)
     if not found:
         raise UsageError(f"no workflow of {run} has finished")

@@ -139,6 +139,8 @@ class RunPanel:
             self.plan.take(event)
             self.says = tuple(event.get("says", ())) or self.says
             self.best = event if event["best"] else self.best
+        elif kind == "run-finished":
+            self.says = ()  # the summary ends with them
 
     @property
     def pace(self) -> float:

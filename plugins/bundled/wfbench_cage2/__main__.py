@@ -60,7 +60,7 @@ def play(
     steps: Annotated[int, typer.Option(help="Steps of the episode.")] = 30,
     seed: Annotated[int | None, typer.Option(help="Env seed; random if not given.")] = None,
     advice: Annotated[
-        Path | None, typer.Option(help="Show what this policy would do: a policy.npz.")
+        Path | None, typer.Option(help="Show what this policy would do: a policy.npz, or a run.")
     ] = None,
     order: Annotated[
         str | None, typer.Option(help="The order that a joint policy is to follow, such as USEHD.")

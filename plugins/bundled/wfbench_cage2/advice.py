@@ -46,7 +46,11 @@ class Advisor:
 
 
 def load_advisor(path: Path, order: str | None = None) -> Advisor:
-    """Read a policy of this environment; raise UsageError that says why it cannot advise."""
+    """Read a policy of this environment; raise UsageError that says why it cannot advise.
+
+    `path` is a policy.npz, or a run that has one.
+    """
+    path = path / "policy.npz" if path.is_dir() else path
     arrays, meta = _read(path)
     restore = str(meta.get("restore"))
     if not restore.startswith(_OURS):

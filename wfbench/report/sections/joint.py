@@ -277,10 +277,11 @@ def orders_section(values: Mapping[str, Any], units: Sequence[str] | None = None
         table=table(heads, cells),
         picture=doc.Dots("order", "return on fresh seeds", "low", "high"),
     )
-    judges = values["judges"]
+    judges, who = values["judges"], values["policy"]
+    who = f"joint policy {who}" if values.get("joint", True) else who
     exhibits = [exhibit, *_crossed(judges, judges, values["right_by"])]
     return doc.Section(
-        title=f"Evaluation of joint policy {values['policy']} by order",
+        title=f"Evaluation of {who} by order",
         kind="evaluation",
         headline=doc.Check("evaluation", "good", says),
         facts=(doc.Fact("compliance", values["definition"]), doc.Fact("seed", str(values["seed"]))),

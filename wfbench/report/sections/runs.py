@@ -47,9 +47,7 @@ def record_section(record: RunRecord, files: Mapping[str, int]) -> Section:
         _OUTCOMES.get(record.status, "open"),
         record.says,
         table("what | value", facts.items()),
-        notes=(
-            f"next: wfbench {_NEXT.get(record.status, 'report {} --html').format(record.path)}",
-        ),
+        notes=(f"next: wfbench {command}",),
     )
 
 
