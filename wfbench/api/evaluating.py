@@ -20,9 +20,8 @@ from wfbench.search import evaluation, subjects
 from wfbench.search.answer import Answer, find_answer
 from wfbench.search.evaluation import CrossRow, EvaluationCell, Setup
 from wfbench.search.history import read_search
-from wfbench.search.job import workflow_model
 from wfbench.search.subjects import Subject
-from wfbench.settings.selection import env_ref, select
+from wfbench.settings.selection import select
 from wfbench.store.evaluations import save_evaluation
 from wfbench.store.places import DEFAULT, MATRIX_FILE, find_run
 from wfbench.store.sweeps import NORMAL, Sweep
@@ -193,11 +192,7 @@ def evaluate(
 
 
 def _subject(name: str, out: Path, env: str | None, order: str | None, *, greedy: bool) -> Subject:
-    host = plugin_host()
-    [where] = select(host, {"env": [env or subjects.REFERENCE_ENV]})["env"]
-    units = workflow_model(env_ref(where)).units
-    followed = tuple(range(len(units))) if order is None else parse_order(order, units)
-    found = subjects.find_subject(host, name, out, env, followed)
+    found = subjects.find_subject(plugin_host(), name, out, env, order)
     return replace(found, policy=subjects.greedy(found.policy)) if greedy else found
 
 

@@ -22,7 +22,7 @@ from wfbench.contract import (
 )
 from wfbench.orders.codes import OrderCode
 from wfbench.orders.compliance import SECONDARY, Shaper, find_definition
-from wfbench.orders.forms import ALL, conditioned, drawn_orders
+from wfbench.orders.forms import ALL, FormOptions, conditioned, drawn_orders, shaped_ref
 from wfbench.settings.config import RunConfig
 from wfbench.settings.selection import Choice, env_ref
 from wfbench.store.events import written_order
@@ -160,7 +160,10 @@ class SearchJob:
         """Return the environment to train on; in a joint run it shows orders, or the one given."""
         if not self.config.joint:
             return self.ref
-        return conditioned(self.ref, self.written(order) if order else ALL)
+        if not order:
+            return conditioned(self.ref)
+        form = FormOptions(**self.ref.form)
+        return shaped_ref(self.ref, replace(form, orders=self.written(order)))
 
     def shaper(self, order: Order | OrderCode) -> Shaper:
         """Return a shaper that judges rollouts by an order, or by the one each row shows."""
