@@ -159,6 +159,9 @@ def test_progress_counts_every_training_of_a_joint_run() -> None:
     steps: list[wfbench.Progress] = []
     wfbench.run(**{**TINY, "free": 0}, progress=steps.append)
     assert (steps[-1].done, steps[-1].total) == (3, 3)
+    said = " ".join(step.text for step in steps)
+    assert "workflow-finished joint 2 of 2" in said
+    assert "workflow-started specialised D>S>O>E>U" in said
 
 
 def test_a_matrix_of_joint_runs_has_a_row_for_each(capsys: pytest.CaptureFixture[str]) -> None:
