@@ -110,7 +110,7 @@ def test_quiet_leaves_the_summary(tiny: Run) -> None:
 def test_json_is_one_document(tiny: Run) -> None:
     done = tiny("--json", "--name", "r")
     answer = json.loads(done.stdout)
-    assert answer["schema"] == "wfbench/run/2"
+    assert answer["schema"] == "wfbench/run/3"
     [run] = answer["runs"]
     assert run["complete"] is True
     assert len(run["orders"]) <= 3

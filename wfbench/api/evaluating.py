@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Result, Rows, Values, as_list
@@ -19,9 +19,8 @@ from wfbench.report.sections.joint import orders_data, orders_section
 from wfbench.search import evaluation, subjects
 from wfbench.search.answer import Answer, find_answer
 from wfbench.search.evaluation import CrossRow, EvaluationCell, Setup
-from wfbench.search.job import workflow_model
 from wfbench.search.subjects import Subject
-from wfbench.settings.selection import env_ref, select
+from wfbench.settings.selection import select
 from wfbench.store.evaluations import save_evaluation
 from wfbench.store.places import DEFAULT, MATRIX_FILE, find_run
 from wfbench.store.sweeps import NORMAL, Sweep
@@ -51,10 +50,12 @@ class EvaluationResult(Result, schema="evaluation/2"):
     """Published results in the same environment."""
     units: tuple[str, ...] | None = None
     """The unit types that the order ranks."""
+    joint: bool = False
+    """Whether the policy follows any order, and was given this one."""
 
     def _values(self) -> Values:
-        values = {"policy": self.policy, "env": self.env, "order": self.order}
-        values |= {"definition": self.definition}
+        values: dict[str, Any] = {"policy": self.policy, "env": self.env, "order": self.order}
+        values |= {"joint": self.joint, "definition": self.definition}
         return values | cells_data(self.cells, self.published) | {"seed": self.seed}
 
     def _rows(self) -> Rows:
@@ -65,7 +66,7 @@ class EvaluationResult(Result, schema="evaluation/2"):
 
 
 class OrdersResult(Result, schema="orders-evaluation/1"):
-    """Return and right choices of a joint policy under each order, on common seeds."""
+    """Return and right choices of a policy that is told the order, by order, on common seeds."""
 
     policy: str
     definition: str
@@ -75,6 +76,8 @@ class OrdersResult(Result, schema="orders-evaluation/1"):
     """Steps that blue was held in the stress episodes."""
     sweeps: Mapping[str, Sweep]
     """By name: `normal`, and `stress` if there was any."""
+    joint: bool = True
+    """Whether it was trained for all orders; else it was specialised for one."""
 
     @property
     def answer(self) -> Answer:
@@ -82,7 +85,8 @@ class OrdersResult(Result, schema="orders-evaluation/1"):
         return find_answer([self.sweeps[NORMAL]])
 
     def _values(self) -> Values:
-        values = {"policy": self.policy, "definition": self.definition, "seed": self.seed}
+        values: dict[str, Any] = {"policy": self.policy, "joint": self.joint}
+        values |= {"definition": self.definition, "seed": self.seed}
         return values | orders_data(self.sweeps, self.units, self.stress)
 
     def _rows(self) -> Rows:
@@ -187,11 +191,7 @@ def evaluate(
 
 
 def _subject(name: str, out: Path, env: str | None, order: str | None, *, greedy: bool) -> Subject:
-    host = plugin_host()
-    [where] = select(host, {"env": [env or subjects.REFERENCE_ENV]})["env"]
-    units = workflow_model(env_ref(where)).units
-    followed = tuple(range(len(units))) if order is None else parse_order(order, units)
-    found = subjects.find_subject(host, name, out, env, followed)
+    found = subjects.find_subject(plugin_host(), name, out, env, order)
     return replace(found, policy=subjects.greedy(found.policy)) if greedy else found
 
 
@@ -213,7 +213,8 @@ def _cells(
     units, spec = subject.model.units, subject.env.spec
     own = tuple(range(len(units))) if subject.order is None else subject.order
     judged = own if order is None else parse_order(order, units)
-    if subject.order == () and judged:
+    joint = subject.order == ()
+    if joint and judged:
         subject = subject.given(judged)
     cells = evaluation.evaluate(subject, setup, judged, evaluation.grid(subject, reds, horizons))
     return EvaluationResult(
@@ -225,6 +226,7 @@ def _cells(
         cells=tuple(cells),
         published=spec.published if isinstance(spec, EnvSpec) else (),
         units=tuple(units),
+        joint=joint,
     )
 
 
@@ -241,6 +243,7 @@ def _swept(subject: Subject, setup: Setup, orders: str) -> OrdersResult:
         units=tuple(units),
         stress=setup.stress,
         sweeps=sweeps,
+        joint=subject.order == (),
     )
 
 

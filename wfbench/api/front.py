@@ -31,6 +31,7 @@ from wfbench.api.landscapes import (
     load_landscape,
 )
 from wfbench.api.measuring import Bench, bench
+from wfbench.api.order_results import OrderResult
 from wfbench.api.plugin_tools import (
     PluginCheckResult,
     PluginList,
@@ -43,6 +44,6 @@ from wfbench.api.plugin_tools import (
 from wfbench.api.policies import LoadedPolicy, load_policy
 from wfbench.api.reporting import ReportResult, make_report
 from wfbench.api.results import Progress, Result
-from wfbench.api.runs import Matrix, OrderResult, Run, load_run
+from wfbench.api.runs import Matrix, Run, load_run
 from wfbench.api.searching import resume, run
 from wfbench.contract import CollectError, NotComparableError, PluginError, UsageError, WfbenchError

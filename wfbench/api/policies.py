@@ -30,7 +30,7 @@ class LoadedPolicy:
     policy: Policy
     rng: np.random.Generator
     order: NDArray[np.uint8] | None = None
-    """The code of the order that a joint policy is to follow; None: observations show it."""
+    """The code of the order that it is told; None: observations show it, or it needs none."""
 
     @property
     def obs_shape(self) -> tuple[int, ...]:
@@ -72,6 +72,7 @@ def load_policy(
 
     order: the order that a joint policy is to follow, such as "USEHD". Its observations are then
         those of the environment itself; without it they must end with the code of an order.
+        A policy that was specialised for one order is told it anyway.
     greedy: always take the most likely action; otherwise actions are drawn.
     seed: for the draws; None gives others every time.
 
@@ -90,15 +91,18 @@ def load_policy(
     stored = read_policy(file)
     policy = stored.policy(trusted(plugin_host()))
     rng = np.random.default_rng(seed)
-    code = None if order is None else _code(stored.label, order)
+    code = _code(stored.label, order)
     return LoadedPolicy(stored.label, sharpened(policy) if greedy else policy, rng, code)
 
 
-def _code(label: PolicyLabel, order: str) -> NDArray[np.uint8]:
-    """Return the bits that tell a joint policy which order to follow."""
-    if label.order:
+def _code(label: PolicyLabel, order: str | None) -> NDArray[np.uint8] | None:
+    """Return the bits that tell a policy which order to follow; None: it is not told here."""
+    followed = None if order is None else parse_order(order, label.units)
+    if label.order and followed not in (None, label.order):
         raise UsageError(
             f"the policy follows {format_order(label.order, label.units)} only; leave order out"
         )
-    code = OrderCode(str(label.env_options["order_code"]), len(label.units))
-    return code.encode(parse_order(order, label.units))
+    told = label.order or followed
+    if not told or not label.env_options.get("orders"):
+        return None
+    return OrderCode(str(label.env_options["order_code"]), len(label.units)).encode(told)

@@ -5,20 +5,26 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wfbench.api.hosting import plugin_host
+from wfbench.api.order_results import OrderResult, best_result, order_results
 from wfbench.api.policies import LoadedPolicy, load_policy
 from wfbench.api.results import Result
 from wfbench.report import show
+from wfbench.report.answer_data import answer_data, specialised_data
 from wfbench.report.document import Report
-from wfbench.report.order_summary import OrderSummary, by_order
+from wfbench.report.order_summary import by_order
+from wfbench.search.answer import Answer
+from wfbench.search.conclusion import Findings
 from wfbench.search.history import RecordedSearch, belief_of, read_search
+from wfbench.settings.config import JOINT, PER_ORDER
 from wfbench.store.config import search_paths
 from wfbench.store.event_log import plain
 from wfbench.store.places import DEFAULT, find_run, run_kind
+from wfbench.store.run import special_path
 
 if TYPE_CHECKING:
     from wfbench.api.measuring import Bench
@@ -26,41 +32,7 @@ if TYPE_CHECKING:
 REPORT_FILE = "report.html"
 
 
-@dataclass(frozen=True)
-class OrderResult:
-    """One order of a run and how its trainings turned out."""
-
-    order: str
-    """Which unit types to repair first, such as `S>E>U>D>H`."""
-    score: float
-    """Mean return; over trainings if there are several, else over its last episodes."""
-    low: float
-    """Ends of the 95 % interval of the score; NaN if unknown."""
-    high: float
-    interval_over: str
-    """What the interval is about: `episodes` of one training, or `trainings`."""
-    compliance: float
-    compliant: bool
-    trainings: int
-
-    @classmethod
-    def of(cls, text: str, found: OrderSummary) -> OrderResult:
-        """Make it from all trainings of an order."""
-        several = len(found.trainings) > 1
-        half = found.between if several else found.within
-        return cls(
-            order=text,
-            score=found.mean,
-            low=found.mean - half,
-            high=found.mean + half,
-            interval_over="trainings" if several else "episodes",
-            compliance=found.best.compliance,
-            compliant=found.best.compliant,
-            trainings=len(found.trainings),
-        )
-
-
-class Run(Result, schema="run/2"):
+class Run(Result, schema="run/3"):
     """One search: its orders with their intervals, the best one, its policy and its files."""
 
     path: Path
@@ -88,23 +60,46 @@ class Run(Result, schema="run/2"):
 
     @property
     def orders(self) -> tuple[OrderResult, ...]:
-        """Every order that was trained, best first."""
-        search = self.recorded
-        found = by_order(search.finished())
-        return tuple(OrderResult.of(search.written(one.order), one) for one in found)
+        """Every order that was trained, best first; in a joint run every order of its answer."""
+        return order_results(self.recorded)
 
     @property
     def best(self) -> OrderResult | None:
-        """The order whose training was best, on its own; None: no workflow has finished."""
-        best = self.recorded.best()
-        if best is None:
-            return None
-        return OrderResult.of(self.recorded.written(best.order), OrderSummary(best.order, (best,)))
+        """The order whose training was best, on its own; None: no workflow has finished.
+
+        In a joint run the best order by its answer; several may be as good (`may_be_best`).
+        """
+        return best_result(self.recorded)
+
+    @property
+    def findings(self) -> Findings | None:
+        """What a joint run found: answer, answer under stress, specialised orders; else None."""
+        return self.recorded.findings
+
+    @property
+    def answer(self) -> Answer | None:
+        """What a joint run tells about orders; None before its first training and of others."""
+        return None if self.findings is None else self.findings.answer
+
+    @property
+    def conclusion(self) -> tuple[str, ...]:
+        """What a joint run found, in sentences; empty before its first training and of others."""
+        return () if self.findings is None else self.findings.sentences()
 
     @property
     def policy(self) -> LoadedPolicy:
-        """The policy of the best order; see `wfbench.load_policy`."""
+        """The joint policy, which follows any order, or that of the best order.
+
+        See `wfbench.load_policy`, which also takes the order to follow.
+        """
         return load_policy(self.path)
+
+    @property
+    def policies(self) -> dict[str, LoadedPolicy]:
+        """The specialised policies of a joint run by order, best first."""
+        found = [] if self.findings is None else self.findings.specialised
+        orders = dict.fromkeys(self.recorded.written(result.order) for result, _ in found)
+        return {order: load_policy(special_path(self.path, order)) for order in orders}
 
     @property
     def env_steps(self) -> int:
@@ -126,16 +121,41 @@ class Run(Result, schema="run/2"):
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of this one run as JSON values."""
-        search = self.recorded
-        config, best, finished = search.config, search.best(), search.finished()
+        search, config = self.recorded, self.recorded.config
         return {
             "run": search.id,
             "path": str(self.path),
             "complete": search.complete,
+            "training": JOINT if search.joint else PER_ORDER,
             **{kind: config.label(kind) for kind in _CHOSEN},
             "definition": config.definition,
             "secondary": config.secondary,
             "threshold": config.settings["threshold"],
+            **(self._per_order() if self.findings is None else self._joint(self.findings)),
+            "env_steps": search.env_steps,
+            "elapsed": search.elapsed,
+            "steps_per_second": search.rate,
+            "work_seconds": search.work,
+        }
+
+    def _joint(self, found: Findings) -> dict[str, Any]:
+        """Return the answer of a joint run; its orders are in `answer`, too, with all they have."""
+        orders = self.orders
+        return {
+            "compliant": sum(order.compliant for order in orders),
+            "best": asdict(orders[0]) if orders else None,
+            "orders": [asdict(order) for order in orders],
+            "conclusion": self.conclusion,
+            "answer": answer_data(found.answer, found.units),
+            "stressed": answer_data(found.stressed, found.units),
+            "specialised": specialised_data(found),
+        }
+
+    def _per_order(self) -> dict[str, Any]:
+        """Return the trainings of a search over orders."""
+        search, best = self.recorded, self.recorded.best()
+        finished = search.finished()
+        return {
             "compliant": sum(result.compliant for result in finished),
             "best": None if best is None else {"order": self.best_order, **best.values()},
             "orders": [
@@ -155,10 +175,6 @@ class Run(Result, schema="run/2"):
                 search.written(order): {"mean": mean, "sd": sd}
                 for order, (mean, sd) in belief_of(search, plugin_host())[0].items()
             },
-            "env_steps": search.env_steps,
-            "elapsed": search.elapsed,
-            "steps_per_second": search.rate,
-            "work_seconds": search.work,
         }
 
     @property
@@ -180,11 +196,12 @@ class Run(Result, schema="run/2"):
         return report_of(self.path)
 
     def __repr__(self) -> str:
+        what = "trainings" if self.recorded.joint else "workflows"
         best = "" if self.best is None else f", best {self.best.order} {self.best.score:.1f}"
-        return f"Run({str(self.path)!r}: {len(self.recorded.finished())} workflows{best})"
+        return f"Run({str(self.path)!r}: {len(self.recorded.finished())} {what}{best})"
 
 
-class Matrix(Result, schema="run/2"):
+class Matrix(Result, schema="run/3"):
     """Several searches that ran as one: one for each combination of collector, trainer and seed."""
 
     path: Path

@@ -14,6 +14,7 @@ from wfbench.api.results import Options, Progress, Result, Values, Watcher, as_l
 from wfbench.api.runs import REPORT_FILE, Matrix, Run, report_of
 from wfbench.contract import Executor, UsageError, WfbenchError
 from wfbench.report.document import Section
+from wfbench.report.run_plan import RunPlan
 from wfbench.report.sections.settings import config_data, config_section
 from wfbench.search.engine import run_searches
 from wfbench.search.hooks import HookObserver
@@ -216,11 +217,17 @@ class _Watch:
         """Return the observers of one search."""
         hooks = HookObserver(plugin_host(), store.id, store.path)
         self._hooks.append(hooks)
-        self._total += job.config.workflows
+        self._total += job.workflows
+
+        plan = RunPlan()
 
         def observe(event: Mapping[str, Any]) -> None:
+            nonlocal plan
+            if event["event"] in {"run-started", "run-resumed"}:
+                plan = RunPlan.of(event)
             self._done += event["event"] == "workflow-finished"
-            text = f"{store.id}: {event['event']} {event.get('order', '')}".rstrip()
+            what = plan.label(event) if "order" in event else ""
+            text = f"{store.id}: {event['event']} {what}".rstrip()
             self._progress(Progress(self._done, self._total, text, {**event, "run": store.id}))
 
         return observe, hooks

@@ -44,7 +44,7 @@ def history(
     *,
     figure: Annotated[
         str | None,
-        "Figure to follow: return, compliance, compliant, env-steps, steps-per-second or "
+        "Figure to follow: return, compliance, compliant, choices, env-steps, steps-per-second or "
         "seconds of a search; CASE@ENVS, such as vector@200, of a bench. Default: the first.",
     ] = None,
     out: Runs = DEFAULT,

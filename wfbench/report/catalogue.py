@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,11 +14,13 @@ from typing import Any, Literal
 from wfbench.benchmarks.measure.saved import load_bench_config, load_machine, load_session
 from wfbench.benchmarks.measure.summary import summarise
 from wfbench.contract import UsageError
-from wfbench.search.history import read_search
+from wfbench.search.history import RecordedSearch, read_search
 from wfbench.search.same_work import search_of
 from wfbench.store.config import search_paths
+from wfbench.store.events import JOINT
 from wfbench.store.lock import in_use
 from wfbench.store.places import MATRIX_FILE, RunKind, run_kind
+from wfbench.store.run import sweep_path
 
 Status = Literal["complete", "running", "interrupted", "smoke", "broken"]
 
@@ -79,21 +82,47 @@ def _status(path: Path, *, complete: bool, smoke: bool) -> Status:
 
 def _search(path: Path) -> RunRecord:
     search = read_search(path)
-    config, best, finished = search.config, search.best(), search.finished()
-    compliant = sum(result.compliant for result in finished)
-    said = f"{config.label('env')}, {search.combination}: "
-    said += f"{compliant}/{len(finished)} compliant"
-    figures: dict[str, float] = {}
-    if best is not None:
-        said += f", best {search.written(best.order)} {best.score:,.1f}"
-        figures |= {"return": best.score, "compliance": best.compliance}
-    figures |= {"compliant": float(compliant), "env-steps": float(search.env_steps)}
+    config = search.config
+    found, figures = (_joint if search.joint else _per_order)(search)
+    said = f"{config.label('env')}, {search.combination}: {found}"
+    figures |= {"env-steps": float(search.env_steps)}
     if search.elapsed:
         figures |= {"steps-per-second": search.rate, "seconds": search.elapsed}
     status = _status(path, complete=search.complete, smoke=config.smoke)
     work, seed = _digest("search", search_of(config)), int(config.settings["seed"])
-    found = RunRecord(path.name, path, "search", status, config.created, said, work, figures, seed)
-    return _made_on(found, search.machine)
+    record = RunRecord(path.name, path, "search", status, config.created, said, work, figures, seed)
+    return _made_on(record, search.machine)
+
+
+def _per_order(search: RecordedSearch) -> tuple[str, dict[str, float]]:
+    """Return what a search over orders found, and its figures."""
+    best, finished = search.best(), search.finished()
+    compliant = sum(result.compliant for result in finished)
+    said, figures = f"{compliant}/{len(finished)} compliant", {}
+    if best is not None:
+        said += f", best {search.written(best.order)} {best.score:,.1f}"
+        figures = {"return": best.score, "compliance": best.compliance}
+    return said, {**figures, "compliant": float(compliant)}
+
+
+def _joint(search: RecordedSearch) -> tuple[str, dict[str, float]]:
+    """Return what a joint run found, and the means of its joint trainings.
+
+    Only the log is read: evaluations are many. They must be there, though.
+    """
+    finished = search.finished()
+    for result in finished:
+        file = sweep_path(search.path, result.workflow)
+        if result.sound and not file.exists():
+            raise UsageError(f"cannot read {file}: it does not exist")
+    trained = [one for one in finished if one.stage == JOINT and one.sound]
+    if not trained:
+        return "no joint training has ended yet", {}
+    says = next((one.says[0] for one in reversed(finished) if one.says), "")
+    right = [one.compliance for one in trained if math.isfinite(one.compliance)]
+    figures = {"return": fmean(one.score for one in trained)}
+    figures |= {"compliance": fmean(right)} if right else {}
+    return says, {**figures, "choices": fmean(one.counted for one in trained)}
 
 
 def _digest(*parts: object) -> str:

@@ -254,6 +254,15 @@ class Section:
     exhibits: tuple[Exhibit, ...] = ()
     notes: tuple[str, ...] = ()
     """What a reader must know to believe it."""
+    conclusion: tuple[str, ...] = ()
+    """What was found, in sentences that a person can act on."""
+    afterwards: tuple[str, ...] = ()
+    """What to do with it: where the files are, and the next command."""
+
+    @property
+    def concluding(self) -> tuple[str, ...]:
+        """Return what the conclusion says beyond the headline."""
+        return tuple(line for line in self.conclusion if line not in self.headline.says)
 
     @property
     def cases(self) -> tuple[Check, ...]:

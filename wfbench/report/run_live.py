@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from wfbench.processes.usage import tree
+from wfbench.report.run_plan import RunPlan, judged_name
 from wfbench.report.written import duration, fixed
 from wfbench.store.events import PHASES
 
@@ -90,7 +91,7 @@ class RunPanel:
     """What is shown of one search."""
 
     label: str
-    workflows: int = 0
+    plan: RunPlan = field(default_factory=RunPlan)
     finished: int = 0
     compliant: int = 0
     current: Event = field(default_factory=dict)
@@ -100,6 +101,8 @@ class RunPanel:
     """The last updates of the current workflow."""
     seconds: dict[str, float] = field(default_factory=dict)
     paces: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=_PACES))
+    says: tuple[str, ...] = ()
+    """What a joint run has found by now."""
     updated: float = 0.0
     """When the last event came."""
     lock: Lock = field(default_factory=Lock)
@@ -118,13 +121,14 @@ class RunPanel:
         if kind in {"run-started", "run-resumed"}:
             chosen = (event[name] for name in ("env", "collector", "trainer", "searcher"))
             self.label = f"{event['run']}: {', '.join(chosen)}, seed {event['seed']}"
-            self.workflows = event["workflows"]
+            self.plan = RunPlan.of(event)
             self.finished = event.get("finished", 0)
         elif kind == "workflow-started":
             self.current = event
             self.curve.clear()
         elif kind == "update":
             self.curve.append(event)
+            self.plan.take(event)
             self.paces.append((event["transitions"], event["time"]["work"]))
         elif kind == "workflow-finished":
             self.finished += 1
@@ -132,7 +136,11 @@ class RunPanel:
             self.current = {}
             self.curve.clear()
             self.recent.append(event)
+            self.plan.take(event)
+            self.says = tuple(event.get("says", ())) or self.says
             self.best = event if event["best"] else self.best
+        elif kind == "run-finished":
+            self.says = ()  # the summary ends with them
 
     @property
     def pace(self) -> float:
@@ -143,7 +151,7 @@ class RunPanel:
     @property
     def share(self) -> float:
         """Return how much of the run is done, from 0 to 1."""
-        return min(1.0, (self.finished + self.workflow_share) / max(1, self.workflows))
+        return self.plan.share(self.finished, self.workflow_share)
 
     @property
     def used(self) -> int:
@@ -159,37 +167,47 @@ class RunPanel:
     def draw(self, elapsed: float, *, whole: bool) -> list[RenderableType]:
         """Return all of a search, or only its progress while another one is active."""
         share = self.share
-        left = duration(elapsed * (1 - share) / share) if share > 0.001 else "?"
+        left = self.plan.left(elapsed, share)
         bars = Table.grid(padding=(0, 2))
         bars.add_row(
-            "workflows",
+            "trainings" if self.plan.joint else "workflows",
             ProgressBar(total=1.0, completed=share, width=30),
-            f"{self.finished}/{self.workflows}",
-            f"{duration(elapsed)} elapsed, {left} left",
+            f"{self.finished}/{self.plan.workflows}",
+            f"{duration(elapsed)} elapsed, {'?' if left is None else duration(left)} left",
         )
         parts: list[RenderableType] = [Text(self.label, style="bold"), bars]
         if not whole:
             return parts
         if self.current:
-            budget, rate = self.current["budget_steps"], self.pace
             bars.add_row(
-                str(self.current["order"]),
+                self.plan.label(self.current),
                 ProgressBar(total=1.0, completed=self.workflow_share, width=30),
-                f"{self.used:,} of {budget:,} steps",
-                f"at most {duration((budget - self.used) / rate)} left" if rate else "",
+                f"{self.used:,} of {self.current['budget_steps']:,} steps",
+                self._until_end(),
             )
         return [*parts, *self._curves(), self._numbers()]
+
+    def _until_end(self) -> str:
+        """Return what the present training still has to do."""
+        left, rate = self.current["budget_steps"] - self.used, self.pace
+        if self.plan.joint and left <= 0:
+            return "now it is evaluated"
+        return f"at most {duration(left / rate)} left" if rate else ""
 
     def _curves(self) -> Iterator[Table]:
         if not self.curve:
             return
         curves = Table.grid(padding=(0, 2))
         latest = self.curve[-1]
+        name, more = "compliance", latest["secondary"].partition("@")[0]
+        more += f" {fixed(latest['secondary_compliance'], 3)}"
+        if self.plan.joint:
+            name = judged_name(latest["definition"])
+            more = f"of {fixed(latest['counted'], 1)} choices per episode"
         curves.add_row(
-            "compliance",
+            name,
             Text(sparkline((one["compliance"] for one in self.curve), low=0.0), style="green"),
-            f"{fixed(latest['compliance'], 3)}  ({latest['secondary'].partition('@')[0]} "
-            f"{fixed(latest['secondary_compliance'], 3)})",
+            f"{fixed(latest['compliance'], 3)}  ({more})",
         )
         returns = Text(sparkline(one["return"] for one in self.curve), style="cyan")
         curves.add_row("return", returns, fixed(latest["return"], 1))
@@ -205,10 +223,12 @@ class RunPanel:
         for event in self.recent:
             end = event["status"] if event["compliant"] else event["reason"]
             lines.append(
-                f"  {event['workflow'] + 1:3d} {event['order']}  {fixed(event['compliance'])}  "
-                f"{fixed(event['score'], 1)}  {end}"
+                f"  {event['workflow'] + 1:3d} {self.plan.label(event)}  "
+                f"{fixed(event['compliance'])}  {fixed(event['score'], 1)}  {end}"
             )
-        if self.best is not None:
+        if self.says:
+            lines += ["answer so far:", *(f"  {one}" for one in self.says)]
+        elif self.best is not None and not self.plan.joint:
             lines.append(
                 f"best so far: {self.best['order']}  return {fixed(self.best['score'], 1)}, "
                 f"compliance {fixed(self.best['compliance'])}; {self.compliant} of "

@@ -17,6 +17,7 @@ from wfbench.store.events import (
     RunEvent,
     RunFinished,
     WorkflowFinished,
+    WorkflowResult,
     best_of,
     better,
     written_order,
@@ -24,7 +25,7 @@ from wfbench.store.events import (
 from wfbench.store.files import read_json
 from wfbench.store.policy_file import read_checkpoint
 from wfbench.store.run import RunStore, checkpoint_path, read_log, sweep_path
-from wfbench.store.sweeps import read_sweeps
+from wfbench.store.sweeps import Sweep, read_sweeps
 
 from .conclusion import Findings
 from .job import calling
@@ -99,6 +100,20 @@ class RecordedSearch:
         """Return all seconds of work."""
         return sum(self.work.values())
 
+    @property
+    def joint(self) -> bool:
+        """Tell whether it trains one policy for all orders."""
+        return self.config.settings.get("training") == JOINT
+
+    @cached_property
+    def findings(self) -> Findings | None:
+        """Return what a joint run has found so far; None if it trains orders one by one."""
+        if not self.joint:
+            return None
+        settings = self.config.settings
+        found = [(one, load_sweeps(self.path, one)) for one in self.finished()]
+        return Findings(self.units, settings["threshold"], settings["stress"], tuple(found))
+
     def events(self, kind: type[Kind]) -> list[Kind]:
         """Return every event of a kind."""
         return [entry.event for entry in self.entries if isinstance(entry.event, kind)]
@@ -124,16 +139,9 @@ class RecordedSearch:
         return written_order(order, self.units)
 
 
-def read_findings(search: RecordedSearch) -> Findings | None:
-    """Return what a joint run has found so far; None if it trains orders one by one."""
-    settings = search.config.settings
-    if settings.get("training") != JOINT:
-        return None
-    found = [
-        (one, read_sweeps(sweep_path(search.path, one.workflow)) if one.swept else {})
-        for one in search.finished()
-    ]
-    return Findings(search.units, settings["threshold"], settings["stress"], tuple(found))
+def load_sweeps(run: Path, result: WorkflowResult) -> dict[str, Sweep]:
+    """Return the evaluations of a training; one that broke down has none."""
+    return read_sweeps(sweep_path(run, result.workflow)) if result.swept else {}
 
 
 def recorded(store: RunStore) -> RecordedSearch:

@@ -33,7 +33,7 @@ from wfbench.store.sweeps import Sweep
 
 from .budget import Pace, RunBudget, time_for
 from .conclusion import Findings
-from .history import RecordedSearch, recorded
+from .history import RecordedSearch, load_sweeps, recorded
 from .job import SearchJob, calling_searcher
 from .planning import KINDS
 from .recording import Observer, Recorder
@@ -234,8 +234,8 @@ class Search:
         """Return the trainings so far with their sweeps, those of a resumed run from its files."""
         results = [*self.finished, *more]
         for result in self.finished:
-            if result.swept and result.workflow not in self._sweeps:
-                self._sweeps[result.workflow] = self.store.load_sweeps(result.workflow)
+            if result.workflow not in self._sweeps:
+                self._sweeps[result.workflow] = load_sweeps(self.store.path, result)
         return Findings(
             self.job.model.units,
             self.job.config.threshold,
@@ -296,4 +296,5 @@ class Search:
             workflows=job.workflows,
             episode_steps=job.episode_steps,
             batch=job.batch,
+            stages=self._maker.stages(),
         )

@@ -11,7 +11,7 @@ from typing import Any
 from wfbench.contract import EnvRef, EnvSpec, Order, Policy, UsageError, WorkflowModel, load_object
 from wfbench.host.manager import PluginHost
 from wfbench.host.options import resolve_options
-from wfbench.orders import format_order
+from wfbench.orders import format_order, parse_order
 from wfbench.orders.codes import OrderCode
 from wfbench.orders.compliance import SECONDARY, Shaper
 from wfbench.orders.forms import HELD, shown_code
@@ -76,12 +76,12 @@ class Subject:
 
 
 def find_subject(
-    host: PluginHost, name: str, out: Path, env: str | None, order: Order | None
+    host: PluginHost, name: str, out: Path, env: str | None, order: str | None
 ) -> Subject:
     """Return the subject that a user means by `name`.
 
     `env` is where it is to play: by default where it was trained, or `REFERENCE_ENV`. `order` is
-    for references only.
+    for references only; by default they follow the units as the environment names them.
     """
     path = Path(name)
     if path.is_file():
@@ -90,10 +90,11 @@ def find_subject(
     spec = choice.spec
     references = {r.name: r for r in spec.references} if isinstance(spec, EnvSpec) else {}
     if name in references:
-        reference = references[name]
+        reference, units = references[name], workflow_model(env_ref(choice)).units
+        followed = tuple(range(len(units))) if order is None else parse_order(order, units)
         with calling(f"reference {name!r} of {spec.name}"):
-            policy = load_object(reference.policy)(order)
-        return Subject(name, choice, policy, order, batched=reference.batched)
+            policy = load_object(reference.policy)(followed)
+        return Subject(name, choice, policy, followed, batched=reference.batched)
     try:
         run = find_run(out, name)
     except UsageError as error:

@@ -57,6 +57,29 @@ class TaskMaker:
         n_envs = self._job.cadence.n_envs or self._job.config.n_envs
         return left is None or left >= n_envs * self._job.episode_steps
 
+    def stages(self) -> dict[str, dict[str, int]]:
+        """Return the trainings of each stage of a joint run, and what each costs at most."""
+        job, config = self._job, self._job.config
+        if not config.joint:
+            return {}
+        every = self._to_score * self._all_orders
+        planned = (
+            (JOINT, config.training_seeds, config.joint_episodes, every),
+            (FREE, config.free, config.joint_episodes, every),
+            (SPECIAL, config.specialise, config.max_episodes, self._to_score),
+        )
+        return {
+            stage: {
+                "trainings": trainings,
+                "steps": workflow_budget(
+                    config, job.cadence, job.episode_steps, episodes, None
+                ).max_steps,
+                "evaluation_steps": evaluation,
+            }
+            for stage, trainings, episodes, evaluation in planned
+            if trainings
+        }
+
     def make(self, finished: Sequence[WorkflowResult], left: int | None) -> list[TrainingTask]:
         """Return the next tasks: as many as are configured, offered and affordable."""
         job, first = self._job, len(finished)

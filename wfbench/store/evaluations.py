@@ -9,7 +9,7 @@ from typing import Any
 from .files import read_json, write_json, writing
 
 FOLDER = "evaluations"
-SCHEMAS = ("evaluation/2", "evaluation/1", "cross-evaluation/1")
+SCHEMAS = ("evaluation/2", "evaluation/1", "cross-evaluation/1", "orders-evaluation/1")
 
 
 def save_evaluation(run: Path, schema: str, values: Mapping[str, Any]) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeVar
 
 from wfbench.contract import Order, Outcome, UsageError
@@ -66,6 +66,9 @@ class RunStarted(RunEvent, kind="run-started"):
     workflows: int
     episode_steps: int
     batch: int = 1
+    stages: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Of a joint run, what each stage consists of: `trainings`, and the environment steps of each
+    at most, `steps` to train and `evaluation_steps`. Trainings are numbered stage by stage."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ class WorkflowResult(RunEvent):
 
     def values(self) -> Values:
         """Return the result as JSON values, the order as its permutation."""
-        found = {field.name: getattr(self, field.name) for field in fields(WorkflowResult)}
+        found = {one.name: getattr(self, one.name) for one in fields(WorkflowResult)}
         return {"permutation": list(found.pop("order")), **found}
 
 
@@ -295,12 +298,12 @@ def encode_event(event: RunEvent, units: tuple[str, ...]) -> Values:
     values: Values = {"event": event.kind}
     if isinstance(event, RunStarted):
         values["schema"] = SCHEMA
-    for field in fields(event):
-        value = getattr(event, field.name)
-        if field.name == "order":
+    for name in (one.name for one in fields(event)):
+        value = getattr(event, name)
+        if name == "order":
             index = order_index(value) if value else None
             values |= {"order": written_order(value, units), "order_index": index}
-        values[_WRITTEN.get(field.name, field.name)] = value
+        values[_WRITTEN.get(name, name)] = value
     return values
 
 

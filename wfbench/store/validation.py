@@ -147,6 +147,12 @@ class _Log:
                 problems.append(FileCheck(file.name, f"line {number}{problem}"))
         self.checks = problems or [FileCheck(file.name)]
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Return the unit types that orders rank."""
+        started = (e.event.units for e in self.entries if isinstance(e.event, RunStarted))
+        return next(started, ())
+
     def _line(self, line: bytes) -> str | None:
         try:
             values = json.loads(line)
@@ -161,12 +167,6 @@ class _Log:
         if entry.env_steps_spent < before:
             return f": the steps spent fall from {before} to {entry.env_steps_spent}"
         return None
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Return the unit types that orders rank; none if the log does not say."""
-        first = self.entries[0].event if self.entries else None
-        return first.units if isinstance(first, RunStarted) else ()
 
     def rows(self, kind: type[UpdateFinished | WorkflowFinished]) -> list[Values]:
         """Return the rows that the CSV file of these events should have."""

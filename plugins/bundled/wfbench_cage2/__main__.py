@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from wfbench.contract import UsageError
+
 from .options import Cage2Options
 
 app = typer.Typer(
@@ -57,15 +59,28 @@ def play(
     red: Annotated[str, typer.Option(help="Red agent: bline, meander, sleep or mixed.")] = "bline",
     steps: Annotated[int, typer.Option(help="Steps of the episode.")] = 30,
     seed: Annotated[int | None, typer.Option(help="Env seed; random if not given.")] = None,
+    advice: Annotated[
+        Path | None, typer.Option(help="Show what this policy would do: a policy.npz, or a run.")
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(help="The order that a joint policy is to follow, such as USEHD.")
+    ] = None,
 ) -> None:
     """Play blue: choose actions and see the hosts as a table."""
     try:
         Cage2Options(red=red, episode_steps=steps)
     except ValueError as error:
         raise _fail(str(error)) from None
+    if order is not None and advice is None:
+        raise _fail("--order is the order that --advice is to follow; name a policy with --advice")
+    from .advice import load_advisor
     from .play import play_episode
 
-    play_episode(red, steps, seed)
+    try:
+        advisor = None if advice is None else load_advisor(advice, order)
+    except UsageError as error:
+        raise _fail(str(error)) from None
+    play_episode(red, steps, seed, advisor)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from . import tables
+from .advice import Advisor
 from .env import Cage2Env
 from .tables import ANALYSE, HOST_ID, NUM_ACTIONS, NUM_HOSTS, SLEEP, action_name
 
@@ -14,6 +15,7 @@ Type an action's number (0..144), or its name and host:
 DECOY is one of apache, femitter, harakasmpt, smss, sshd, svchost, tomcat, vsftpd.
 HOST is a name or the start of one that fits a single host (ent0, ops, u3), or its number 0..12.
 An empty line repeats the last action, ? shows this, q ends the game."""
+ADVICE_HELP = "a does what the policy advises."
 
 _BASES = {
     kind.lower().removeprefix("decoy"): ANALYSE + NUM_HOSTS * number
@@ -57,24 +59,35 @@ def parse_action(text: str) -> int:
     raise ValueError(f"{text!r} is not an action; type ? for help")
 
 
-def play_episode(red: str, steps: int, seed: int | None) -> None:
+def play_episode(red: str, steps: int, seed: int | None, advisor: Advisor | None = None) -> None:
     """Play one episode until its last step, q, or the end of the input."""
     console = Console()
-    env = Cage2Env(red=red, episode_steps=steps, seed=seed, render_mode="human")
+    env = Cage2Env(
+        red=red,
+        episode_steps=steps,
+        memory=advisor is not None and advisor.memory,
+        seed=seed,
+        render_mode="human",
+    )
     console.print(HELP, markup=False, highlight=False)
-    env.reset()
+    if advisor is not None:
+        console.print(f"{ADVICE_HELP} It follows {advisor.order}.", markup=False, highlight=False)
+    obs, info = env.reset()
     total, last, ended = 0.0, SLEEP, False
     while not ended:
-        action = _ask(console, last)
+        advice = None if advisor is None else advisor.advise(obs, info["state"])
+        if advice is not None:
+            console.print(f"advice: {action_name(advice)}", markup=False, highlight=False)
+        action = _ask(console, last, advice)
         if action is None:
             break
-        _, reward, _, ended, _ = env.step(action)
+        obs, reward, _, ended, info = env.step(action)
         total, last = total + reward, action
         console.print(f"{action_name(action)}: reward {reward:+.1f}, return {total:+.1f}")
     console.print(f"return {total:+.1f}")
 
 
-def _ask(console: Console, last: int) -> int | None:
+def _ask(console: Console, last: int, advice: int | None) -> int | None:
     while True:
         try:
             text = console.input(f"blue, [{action_name(last)}]> ", markup=False).strip()
@@ -85,6 +98,8 @@ def _ask(console: Console, last: int) -> int | None:
         if text == "?":
             console.print(HELP, markup=False, highlight=False)
             continue
+        if text.lower() == "a" and advice is not None:
+            return advice
         try:
             return parse_action(text) if text else last
         except ValueError as error:

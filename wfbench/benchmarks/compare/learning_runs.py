@@ -14,7 +14,7 @@ from wfbench.search.history import RecordedSearch, read_searches
 from wfbench.search.same_work import task_of
 from wfbench.store.events import HOPELESS, UpdateFinished, WorkflowFinished, WorkflowStarted
 
-_KINDS = ("collector", "trainer", "searcher")
+KINDS = ("collector", "trainer", "searcher")
 
 Group = tuple[str, ...]
 """The labels of collector, trainer and searcher."""
@@ -78,25 +78,32 @@ class LearningRun:
 
 
 def load_learning_runs(paths: Iterable[Path]) -> list[LearningRun]:
-    """Read every search in these directories; of a matrix all its searches.
+    """Read every search in these directories; of a matrix all its searches."""
+    return [learning_run(search) for path in paths for search in read_searches(path)]
 
-    Raises NotComparableError if none of the trainings of a search has ended.
+
+def learning_run(search: RecordedSearch) -> LearningRun:
+    """Return what the trainings of a search learned.
+
+    Raises NotComparableError if none of them has ended, or if it trains all orders at once.
     """
-    return [_learning_run(search) for path in paths for search in read_searches(path)]
-
-
-def _learning_run(search: RecordedSearch) -> LearningRun:
     config, task = search.config, task_of(search.config)
+    if search.joint:
+        raise NotComparableError(
+            f"{search.path} trained one policy for all orders, so it has no training of each order "
+            "to compare; use --training per-order here, or compare joint runs with `wfbench "
+            "compare`"
+        )
     if config.smoke:
         raise NotComparableError(f"{search.path} is a smoke run, too short to learn anything")
     trainings = tuple(_curves(search))
     if not trainings:
         raise NotComparableError(f"no training of {search.path} has come to its end")
-    fixed = {*task, *_KINDS, "seed", "seeds"}
+    fixed = {*task, *KINDS, "seed", "seeds"}
     return LearningRun(
         path=search.path,
         seed=int(config.settings["seed"]),
-        group=tuple(config.label(kind) for kind in _KINDS),
+        group=tuple(config.label(kind) for kind in KINDS),
         workload=task,
         settings={name: value for name, value in config.settings.items() if name not in fixed},
         machine=search.machine,

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from wfbench.benchmarks.compare.learning_runs import load_learning_runs
+from wfbench.benchmarks.compare.joint_runs import compare_joint
+from wfbench.benchmarks.compare.learning_runs import learning_run
 from wfbench.benchmarks.compare.model import Comparison, Criteria
 from wfbench.benchmarks.compare.searches import Margins, compare_learning
 from wfbench.benchmarks.compare.sessions import Basis, compare_sessions, load_side
 from wfbench.benchmarks.statistics.verdicts import ALPHA, MINIMUM_EFFECT
 from wfbench.contract import NotComparableError, UsageError
+from wfbench.search.history import read_searches
 from wfbench.store.places import DEFAULT, find_run, run_kind
 
 MetricName = Literal["rate", "cpu", "memory", "start-up"]
@@ -50,8 +52,8 @@ def compare_runs(
     sides = [_find(out, old), _find(out, new)]
     kinds = {"bench" if path.is_file() else run_kind(path) for side in sides for path in side}
     if kinds == {"bench"}:
-        margins = {"return_margin": return_margin, "compliance_margin": compliance_margin}
-        _refuse("bench runs", steps=steps, **margins)
+        given = {"return_margin": return_margin, "compliance_margin": compliance_margin}
+        _refuse("bench runs", steps=steps, **given)
         if any(len(side) > 1 for side in sides):
             raise UsageError("bench runs are compared one with one; give one run for each side")
         return compare_sessions(
@@ -64,11 +66,17 @@ def compare_runs(
     if "bench" in kinds:
         raise NotComparableError("a bench run cannot be compared with a search")
     _refuse("searches", metric=metric, basis=basis, reference=reference)
+    names = [tuple(map(str, side)) for side in sides]
+    margins = Margins(return_margin, compliance_margin or Margins().compliance)
+    searches = [[one for path in side for one in read_searches(path)] for side in sides]
+    if all(one.joint for side in searches for one in side):
+        _refuse("joint runs", steps=steps)
+        return compare_joint(*searches, names=names, margins=margins, criteria=criteria)
     return compare_learning(
-        *(load_learning_runs(side) for side in sides),
-        names=[tuple(map(str, side)) for side in sides],
+        *(list(map(learning_run, side)) for side in searches),
+        names=names,
         steps=steps,
-        margins=Margins(return_margin, compliance_margin or Margins().compliance),
+        margins=margins,
         criteria=criteria,
     )
 

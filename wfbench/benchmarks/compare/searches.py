@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from wfbench.benchmarks.statistics.learning import (
 )
 from wfbench.contract import NotComparableError, UsageError
 
-_SHARE = 0.05
+MARGIN_SHARE = 0.05
 """Default margin, as a share of the old return."""
 
 
@@ -79,7 +79,7 @@ def compare_learning(
     for one in pairs:
         margin = margins.returns
         if margin is None:
-            margin = _SHARE * abs(iqm(_means(one.sides[0], "return", limit)))
+            margin = MARGIN_SHARE * abs(iqm(_means(one.sides[0], "return", limit)))
         for metric, least in (("return", margin), ("compliance", margins.compliance)):
             then, now = (_means(side, metric, limit) for side in one.sides)
             cells.append(_difference_cell(one.name, metric, then, now, least))
@@ -124,16 +124,12 @@ def _paired_runs(
 ) -> tuple[list[_Pairs], list[str]]:
     """Return the pairs of each group, and notes on what has no partner."""
     groups = _grouped(old), _grouped(new)
-    names = [(group, group) for group in groups[0] if group in groups[1]]
-    if len(groups[0]) == len(groups[1]) == 1:
-        names = [(next(iter(groups[0])), next(iter(groups[1])))]
-    notes = [f"only old has {_named(g, g)}" for g in groups[0] if g not in {a for a, _ in names}]
-    notes += [f"only new has {_named(g, g)}" for g in groups[1] if g not in {b for _, b in names}]
+    names, notes = matched_groups(*groups)
     pairs = []
     for first, second in names:
         sides = groups[0][first], groups[1][second]
         seeds = sorted(sides[0].keys() & sides[1].keys())
-        name = _named(first, second)
+        name = group_name(first, second)
         if not seeds:
             raise NotComparableError(
                 f"{name}: no seed was run on both sides; pairs need equal seeds"
@@ -142,12 +138,27 @@ def _paired_runs(
         if apart:
             notes.append(f"{name}: seeds {', '.join(map(str, apart))} have no partner")
         pairs.append(_Pairs(name, [[side[seed] for seed in seeds] for side in sides]))
-    if not pairs:
-        raise NotComparableError(f"no search was run on both sides: {'; '.join(notes)}")
     return pairs, notes
 
 
-def _named(old: Group, new: Group) -> str:
+def matched_groups(
+    old: Collection[Group], new: Collection[Group]
+) -> tuple[list[tuple[Group, Group]], list[str]]:
+    """Return which group of the old side belongs to which of the new, and notes on the others.
+
+    A single group on each side belong together, whatever they are.
+    """
+    names = [(group, group) for group in old if group in new]
+    if len(old) == len(new) == 1:
+        names = [(next(iter(old)), next(iter(new)))]
+    notes = [f"only old has {group_name(g, g)}" for g in old if g not in {a for a, _ in names}]
+    notes += [f"only new has {group_name(g, g)}" for g in new if g not in {b for _, b in names}]
+    if not names:
+        raise NotComparableError(f"no search was run on both sides: {'; '.join(notes)}")
+    return names, notes
+
+
+def group_name(old: Group, new: Group) -> str:
     """Return the name of a group; of two different ones, what differs."""
     if old == new:
         return ", ".join(old)

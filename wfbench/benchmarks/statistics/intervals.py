@@ -58,10 +58,15 @@ def unpaired_ratio_estimate(
     log_values: Sequence[float], log_reference: Sequence[float]
 ) -> Estimate:
     """Return the ratio of the geometric means of two independent sets, given by their logs."""
-    above, below = _vector(log_values), _vector(log_reference)
+    return exp_estimate(unpaired_difference_estimate(log_values, log_reference))
+
+
+def unpaired_difference_estimate(values: Sequence[float], reference: Sequence[float]) -> Estimate:
+    """Return the difference of the means of two independent sets."""
+    above, below = _vector(values), _vector(reference)
     first, second = _deviations(above), _deviations(below, stream=1)
     spread = None if first is None or second is None else first - second
-    return exp_estimate(around(float(above.mean() - below.mean()), spread))
+    return around(float(above.mean() - below.mean()), spread)
 
 
 def log_ratios(values: Sequence[float], reference: Sequence[float]) -> list[float]:

@@ -62,6 +62,8 @@ def _mark(check: Check) -> str:
 
 
 def _section(section: Section, rows: int) -> Iterator[str]:
+    if section.concluding:
+        yield from ("", *(f"- {escape(said)}" for said in section.concluding))
     if section.figures:
         yield ""
         yield " · ".join(f"{escape(f.name)} **{escape(f.value)}**" for f in section.figures)

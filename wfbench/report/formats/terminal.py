@@ -38,7 +38,7 @@ def show_report(report: doc.Report, out: Console) -> None:
 
 
 def show_section(section: doc.Section, out: Console) -> None:
-    """Print the headline, the tables, what is not ok, and what a reader must know."""
+    """Print the headline, the tables, what is not ok, what a reader must know, and what follows."""
     out.print(_line(section.headline, section.title), style="bold", soft_wrap=True)
     if section.figures:
         text = ", ".join(f"{fact.name} {fact.value}" for fact in section.figures)
@@ -54,6 +54,20 @@ def show_section(section: doc.Section, out: Console) -> None:
     for command in dict.fromkeys(exhibit.command for exhibit in section.exhibits):
         if command:
             out.print(clean(f"made by: {command}"), style="dim", soft_wrap=True)
+    _show_conclusion(section, out)
+
+
+def _show_conclusion(section: doc.Section, out: Console) -> None:
+    """Print what was found and what to do with it, as the last thing that is read."""
+    if section.concluding:
+        out.print()
+        out.print("Conclusion", style="bold")
+        for said in section.concluding:
+            out.print(clean(f"  {said}"), soft_wrap=True)
+        if section.afterwards:
+            out.print()
+    for step in section.afterwards:
+        out.print(clean(step), soft_wrap=True)
 
 
 def clean(text: str) -> str:

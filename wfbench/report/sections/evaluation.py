@@ -89,8 +89,11 @@ def evaluation_section(values: Values, units: Sequence[str] | None = None) -> Se
         "seed": str(values["seed"]),
     }
     where = f" in {values['env']}" if values.get("env") else ""
+    who = values["policy"]
+    if values.get("joint"):
+        who, where = f"joint policy {who}", f"{where}, given {values['order']}"
     return Section(
-        title=f"Evaluation of {values['policy']}{where}",
+        title=f"Evaluation of {who}{where}",
         kind="evaluation",
         headline=headline,
         facts=tuple(Fact(name, value) for name, value in facts.items() if value),

@@ -11,7 +11,7 @@ import numpy as np
 
 from wfbench.orders import format_order, short_names
 from wfbench.report import document as doc
-from wfbench.report.written import duration
+from wfbench.report.written import duration, many
 from wfbench.search.answer import Answer, find_answer, share_interval
 from wfbench.search.conclusion import Findings
 from wfbench.search.history import RecordedSearch
@@ -34,28 +34,34 @@ def joint_section(
     if answer is not None:
         exhibits += _answer_exhibits(answer, units, brief=brief)
         if not brief:
-            exhibits += _crossed(findings.sweeps("joint")[0], units)
+            sweep = findings.sweeps("joint")[0]
+            names = [format_order(order, units) for order in sweep.orders]
+            exhibits += _crossed(names, names, right_by(sweep, sweep.orders).tolist())
             exhibits.append(_variance(answer))
     exhibits += _trainings(search, findings)
     if search.work and not brief:
         exhibits.append(phases_exhibit([search]))
     notes = [how_to_read(units)]
     notes += [f"Warning: {event.text}" for event in search.events(RunWarning)]
-    if brief:
-        notes += list(_next(search, findings))
     return doc.Section(
         title=f"Search {search.id}",
         kind="search",
-        headline=_headline(search, findings),
+        headline=_headline(search, findings, brief=brief),
         facts=tuple(_facts(search, findings)),
         exhibits=made_by(command, exhibits),
-        notes=(*findings.sentences(), *notes),
+        notes=tuple(notes),
+        conclusion=findings.sentences(),
+        afterwards=tuple(_next(search, findings)) if brief else (),
     )
 
 
-def _headline(search: RecordedSearch, findings: Findings) -> doc.Check:
+def _headline(search: RecordedSearch, findings: Findings, *, brief: bool) -> doc.Check:
+    """Return the first sentence of the conclusion; `brief`, which ends with it: what was done."""
     sentences = findings.sentences()
     says = sentences[0] if sentences else "no joint training has ended yet"
+    if brief and sentences:
+        done = many(len(findings.trainings), "training")
+        says = f"{done}, {search.env_steps:,} environment steps in {duration(search.elapsed)}"
     outcome: doc.Outcome = "good" if sentences and search.complete else "open"
     if not search.complete:
         says = f"not finished: {says}"
@@ -79,10 +85,12 @@ def _facts(search: RecordedSearch, findings: Findings) -> Iterator[doc.Fact]:
 
 
 def _next(search: RecordedSearch, findings: Findings) -> Iterator[str]:
+    run = shlex.quote(str(search.path))
     yield f"files are in {search.path}"
-    if findings.answer is not None:
+    if not search.complete:
+        yield f"next: wfbench run --resume {run}"
+    elif findings.answer is not None:
         order = format_order(findings.answer.best_order, search.units).replace(">", "")
-        run = shlex.quote(str(search.path))
         yield f"next: wfbench evaluate {run} --order {order}"
 
 
@@ -129,18 +137,20 @@ def _answer_exhibits(
         )
 
 
-def _crossed(sweep: Sweep, units: tuple[str, ...]) -> Iterator[doc.Exhibit]:
-    """Yield the matrix of the order given against the order that judges."""
-    if not sweep.met.any():
+def _crossed(
+    given: Sequence[str], judges: Sequence[str], shares: Sequence[Sequence[float | None]]
+) -> Iterator[doc.Exhibit]:
+    """Yield the matrix of the order given against the order that judges, if there were choices."""
+    known = [share for row in shares for share in row if share is not None]
+    if all(map(math.isnan, known)):
         return
-    step = max(1, len(sweep.orders) // _CROSSED)
-    shown = sweep.orders[::step]
-    shares = right_by(sweep, shown)
+    shown = set(given[:: -(-len(given) // _CROSSED)])
     rows = [
-        (format_order(order, units), format_order(judge, units), shares[row, column])
-        for row, order in enumerate(sweep.orders)
+        (order, judge, share)
+        for order, judged in zip(given, shares, strict=True)
         if order in shown
-        for column, judge in enumerate(shown)
+        for judge, share in zip(judges, judged, strict=True)
+        if judge in shown
     ]
     yield doc.Exhibit(
         title="Does behaviour follow the order?",
@@ -267,11 +277,14 @@ def orders_section(values: Mapping[str, Any], units: Sequence[str] | None = None
         table=table(heads, cells),
         picture=doc.Dots("order", "return on fresh seeds", "low", "high"),
     )
+    judges, who = values["judges"], values["policy"]
+    who = f"joint policy {who}" if values.get("joint", True) else who
+    exhibits = [exhibit, *_crossed(judges, judges, values["right_by"])]
     return doc.Section(
-        title=f"Evaluation of {values['policy']} by order",
+        title=f"Evaluation of {who} by order",
         kind="evaluation",
         headline=doc.Check("evaluation", "good", says),
         facts=(doc.Fact("compliance", values["definition"]), doc.Fact("seed", str(values["seed"]))),
-        exhibits=made_by(values.get("command", ""), [exhibit]),
+        exhibits=made_by(values.get("command", ""), exhibits),
         notes=() if units is None else (how_to_read(units),),
     )

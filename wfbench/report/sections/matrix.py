@@ -11,6 +11,7 @@ from wfbench.search.landscape.from_runs import command_of
 from wfbench.store.events import WorkflowFailed, WorkflowFinished, WorkflowResult, better
 
 from .common import how_to_read, made_by, table
+from .joint_matrix import joint_matrix_section
 from .phases import phases_exhibit
 from .search import inheritance_notes, score_note
 
@@ -28,6 +29,8 @@ def matrix_section(
     """
     command = " ; ".join(dict.fromkeys(command_of(search.config) for search in searches))
     names = _names(searches)
+    if all(search.joint for search in searches):
+        return joint_matrix_section(title, searches, names, timing, command=command, brief=brief)
     exhibits = [_rates(searches, names)]
     if not brief:
         exhibits.insert(0, _best_so_far(searches, names))

@@ -14,6 +14,8 @@ from wfbench.store.validation import FileCheck, problems
 from .common import list_section, table
 
 _OUTCOMES: Mapping[str, Outcome] = {"complete": "good", "broken": "bad"}
+_NEXT = {"broken": "runs validate {}", "interrupted": "run --resume {}"}
+"""What to do with a run that is not complete."""
 
 
 def runs_section(records: Sequence[RunRecord], out: Path) -> Section:
@@ -38,13 +40,14 @@ def record_section(record: RunRecord, files: Mapping[str, int]) -> Section:
         "files": f"{len(files)}, {sum(files.values()) / 2**20:,.1f} MB",
         **{name: short(value) for name, value in record.figures.items()},
     }
+    command = _NEXT.get(record.status, "report {} --html").format(record.path)
     return list_section(
         "run",
         f"{record.name}: {record.kind}, {record.status}",
         _OUTCOMES.get(record.status, "open"),
         record.says,
         table("what | value", facts.items()),
-        notes=(f"next: wfbench report {record.path} --html",),
+        notes=(f"next: wfbench {command}",),
     )
 
 

@@ -12,7 +12,7 @@ from wfbench.host.manager import PluginHost
 from wfbench.report import document as doc
 from wfbench.report.order_summary import by_order
 from wfbench.report.written import duration, fixed, short
-from wfbench.search.history import RecordedSearch, belief_of, read_findings
+from wfbench.search.history import RecordedSearch, belief_of
 from wfbench.search.job import parse_score
 from wfbench.search.landscape.from_runs import command_of
 from wfbench.search.landscape.records import Landscape
@@ -44,7 +44,7 @@ def search_section(
 
     `brief` leaves out what needs a picture and adds what to do next: the summary of a run.
     """
-    findings = read_findings(search)
+    findings = search.findings
     command = "" if brief else command_of(search.config)
     if findings is not None:
         return joint_section(search, findings, brief=brief, command=command)
@@ -68,10 +68,10 @@ def search_section(
             exhibits.append(regret_exhibit(search, landscape, command))
     if search.work:
         exhibits.append(phases_exhibit([search]))
-    if brief:
-        notes.append(f"files are in {search.path}")
-        if search.best() is not None:
-            notes.append(f"next: wfbench evaluate {shlex.quote(str(search.path / 'policy.npz'))}")
+    afterwards = [f"files are in {search.path}"] if brief else []
+    if brief and search.best() is not None:
+        policy = shlex.quote(str(search.path / "policy.npz"))
+        afterwards.append(f"next: wfbench evaluate {policy}")
     return doc.Section(
         title=f"Search {search.id}",
         kind="search",
@@ -81,6 +81,7 @@ def search_section(
         facts=tuple(_facts(search)),
         exhibits=made_by(command, exhibits),
         notes=tuple(notes),
+        afterwards=tuple(afterwards),
     )
 
 

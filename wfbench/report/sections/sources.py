@@ -52,8 +52,12 @@ class Sources:
             made, found = self._sections(name)
             sections += made
             searches += found
-        if len(names) > 1 and len(searches) > 1:
-            sections.insert(0, matrix_section("Searches compared", searches, APART))
+        if len(names) > 1:
+            alike = [[one for one in searches if one.joint is joint] for joint in (True, False)]
+            compared = [
+                matrix_section("Searches compared", some, APART) for some in alike if len(some) > 1
+            ]
+            sections = compared + sections
         return make_report(*sections, title=None if len(names) == 1 else " · ".join(names))
 
     def _sections(self, name: str) -> tuple[list[Section], list[RecordedSearch]]:
@@ -75,12 +79,18 @@ class Sources:
     def _search(self, search: RecordedSearch) -> list[Section]:
         sections = [search_section(search, self.host, self._landscape(search))]
         kept = read_evaluations(search.path)
-        return sections + [evaluation_section(values, search.units) for values in kept]
+        return sections + [_evaluation(values, search.units) for values in kept]
 
     def _landscape(self, search: RecordedSearch) -> Landscape | None:
         if self.landscape is not None:
             return fitting_landscape(search, self.landscape)
         return landscape_for(search, sorted(LANDSCAPES.glob("*.json")))
+
+
+def _evaluation(values: Mapping[str, Any], units: tuple[str, ...]) -> Section:
+    """Return the section of an evaluation that is kept with its run."""
+    by_order = values["schema"] == "wfbench/orders-evaluation/1"
+    return orders_section(values, units) if by_order else evaluation_section(values, units)
 
 
 def _file_section(path: Path) -> Section:

@@ -24,6 +24,11 @@ def landscape_of(runs: Sequence[Path], *, inherited: bool = False) -> Landscape:
     """
     searches = [read_search(run) for run in runs]
     for search in searches:
+        if search.joint:
+            raise NotComparableError(
+                f"{search.path} trained one policy for all orders; a landscape needs one training "
+                "per order: wfbench run --training per-order --inherit none"
+            )
         _refuse_difference(searches[0], search)
     found = [pair for search in searches for pair in _replicates(search, inherited=inherited)]
     if not found:

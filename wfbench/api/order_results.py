@@ -1,0 +1,105 @@
+"""One order of a run as an object, and every order of one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from wfbench.orders import format_order
+from wfbench.orders.compliance import find_definition
+from wfbench.report.order_summary import OrderSummary, by_order
+from wfbench.search.answer import Answer, OrderAnswer
+from wfbench.search.history import RecordedSearch
+
+
+@dataclass(frozen=True)
+class OrderResult:
+    """One order of a run and how well it did."""
+
+    order: str
+    """Which unit types to repair first, such as `S>E>U>D>H`."""
+    score: float
+    """Mean return; of joint policies under this order, or of the trainings of this order."""
+    low: float
+    """Ends of the 95 % interval of the score; NaN if unknown."""
+    high: float
+    interval_over: str
+    """What the interval is about: `episodes` of one training, or `trainings`."""
+    compliance: float
+    """NaN if untested. In a joint run: the share of choices that follow the order."""
+    compliant: bool
+    trainings: int
+    choices: float = math.nan
+    """Graded fixes per episode: what compliance is the share of."""
+    status: str = ""
+    """`followed`, `not followed` or `untested`."""
+    may_be_best: bool | None = None
+    """Whether it cannot be told from the best order; None if that was not tested."""
+
+    @classmethod
+    def of(cls, text: str, found: OrderSummary, *, pooled: bool = False) -> OrderResult:
+        """Make it from all trainings of an order."""
+        best, several = found.best, len(found.trainings) > 1
+        half = found.between if several else found.within
+        untested = pooled and math.isnan(best.compliance)
+        return cls(
+            order=text,
+            score=found.mean,
+            low=found.mean - half,
+            high=found.mean + half,
+            interval_over="trainings" if several else "episodes",
+            compliance=best.compliance,
+            compliant=best.compliant,
+            trainings=len(found.trainings),
+            choices=best.counted,
+            status="followed" if best.compliant else "untested" if untested else "not followed",
+        )
+
+    @classmethod
+    def answered(cls, text: str, found: OrderAnswer, answer: Answer) -> OrderResult:
+        """Make it from what a joint run tells about an order."""
+        return cls(
+            order=text,
+            score=found.estimate,
+            low=found.estimate - found.half,
+            high=found.estimate + found.half,
+            interval_over="trainings" if answer.about == "orders" else "episodes",
+            compliance=math.nan if found.share_right is None else found.share_right,
+            compliant=found.status == "followed",
+            trainings=answer.trainings,
+            choices=found.choices_per_episode,
+            status=found.status,
+            may_be_best=found.may_be_best,
+        )
+
+
+def order_results(search: RecordedSearch) -> tuple[OrderResult, ...]:
+    """Return every order that was trained, or that a joint policy was evaluated under.
+
+    The best one comes first; in a joint run that is the one the answer names.
+    """
+    if search.findings is None:
+        pooled = find_definition(search.config.definition).pooled
+        return tuple(
+            OrderResult.of(search.written(one.order), one, pooled=pooled)
+            for one in by_order(search.finished())
+        )
+    answer = search.findings.answer
+    if answer is None:
+        return ()
+    ranked = sorted(answer.orders, key=lambda o: (-o.estimate, o.order != answer.best_order))
+    return tuple(
+        OrderResult.answered(format_order(one.order, search.units), one, answer) for one in ranked
+    )
+
+
+def best_result(search: RecordedSearch) -> OrderResult | None:
+    """Return the best order of a joint run, else the order whose training was best on its own."""
+    if search.joint:
+        return next(iter(order_results(search)), None)
+    best = search.best()
+    if best is None:
+        return None
+    pooled = find_definition(search.config.definition).pooled
+    summary = OrderSummary(best.order, (best,))
+    return OrderResult.of(search.written(best.order), summary, pooled=pooled)
