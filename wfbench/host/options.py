@@ -7,8 +7,8 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from wfbench.contract import EnvSpec, FactorySpec, UsageError
+from wfbench.contract.forms import FormOptions
 from wfbench.host import values
-from wfbench.orders.forms import FormOptions
 
 
 @dataclass(frozen=True)
