@@ -174,7 +174,8 @@ def make_job(host: PluginHost) -> Make:
         **settings: Any,
     ) -> SearchJob:
         small: dict[str, Any] = {"n_envs": 4, "workflows": 3, "max_episodes": 6, "min_episodes": 1}
-        small |= {"training": "per-order", "update_every": 10, "stop": "budget"}
+        small |= {"training": "per-order", "definition": "effective"}
+        small |= {"update_every": 10, "stop": "budget"}
         config = RunConfig(**{**small, **settings})
         wanted = {"env": env, "collector": collector, "trainer": trainer, "searcher": searcher}
         chosen = {kind: select(host, {kind: [name]})[kind][0] for kind, name in wanted.items()}
