@@ -128,8 +128,18 @@ def test_the_policies_of_a_run_are_judged_by_every_order(
     wfbench: Run, small_plugins: dict[str, str], tmp_path: Path
 ) -> None:
     done = wfbench(
-        *("run", "--trainer", "tiny", "--searcher", "climber", "--n-envs", "4", "--quiet"),
-        *("--workflows", "2", "--max-episodes", "2", "--min-episodes", "1"),
+        *("run", "--preset", "per-order", "--trainer", "tiny", "--searcher", "climber"),
+        *(
+            "--n-envs",
+            "4",
+            "--quiet",
+            "--workflows",
+            "2",
+            "--max-episodes",
+            "2",
+            "--min-episodes",
+            "1",
+        ),
         *("--out", str(tmp_path), "--name", "r"),
         env=small_plugins,
     )

@@ -18,7 +18,8 @@ import pytest
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 TINY = [
-    *("run", "--env", "synthetic-batch:obs_size=6,num_actions=5,episode_length=10"),
+    *("run", "--preset", "per-order"),
+    *("--env", "synthetic-batch:obs_size=6,num_actions=5,episode_length=10"),
     *("--trainer", "tiny", "--searcher", "climber", "--n-envs", "4", "--workflows", "3"),
     *("--max-episodes", "3", "--min-episodes", "1", "--update-every", "10"),
 ]
@@ -238,7 +239,7 @@ def test_seeds_run_beside_each_other_where_timing_does_not_matter(
         (("--executor", "nowhere"), "choose from: local, processes"),
         (("--executor", "processes:-1"), "workers is -1"),
         (("--batch", "2"), "asks for one order at a time"),
-        (("--seeds", "0"), "seeds is 0; it must be at least 1"),
+        (("--seeds", "-1"), "seeds is -1; it must not be negative"),
     ],
 )
 def test_an_executor_that_makes_no_sense_is_refused(
