@@ -53,7 +53,9 @@ class SweepPlan:
     def run(self, policy: Policy, orders: Sequence[Order]) -> tuple[Sweep, Episodes]:
         """Play and judge every order; return what is kept, and all episodes, order by order."""
         plan = make_plan(self.ref, self.episodes, self.seed, purpose=Purpose.EVALUATION)
-        found = [self._order(policy, plan, order) for order in orders]
+        # A policy caches what it computed; each order shows it other observations.
+        snapshot = policy.snapshot()
+        found = [self._order(snapshot.policy(), plan, order) for order in orders]
         played = [episodes for episodes, _ in found]
         sweep = Sweep(
             tuple(orders),
