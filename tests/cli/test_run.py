@@ -294,10 +294,22 @@ def test_a_terminal_gets_a_picture_that_moves(
 def test_smoke_with_the_real_parts_takes_seconds(wfbench: Run, tmp_path: Path) -> None:
     done = wfbench("run", "--smoke", "--out", str(tmp_path), "--name", "r")
     assert done.returncode == 0, done.stderr
-    assert "[2/2]" in done.stdout
+    assert "[4/4]" in done.stdout  # two joint trainings, one without orders, one specialised
     config = json.loads((tmp_path / "r" / "config.json").read_text())
     assert config["smoke"] is True
     assert config["plugins"]["searcher"]["name"] == "gp-ucb"
+    assert config["settings"]["training"] == "joint"
+    assert "a smoke run, too short to mean anything" in done.stdout
+    assert "Which orders are best?" in done.stdout
+    assert f"next: wfbench evaluate {tmp_path}/r --order " in done.stdout
+    assert (tmp_path / "r" / "policy.npz").exists()
+    [special] = (tmp_path / "r" / "policies").iterdir()
+    assert re.fullmatch(r"[DESHU]{5}\.npz", special.name)
+
+
+def test_the_belief_of_a_searcher_is_shown_where_it_is_about_orders(tiny: Run) -> None:
+    done = tiny("--searcher", "gp-ucb", "--name", "r")
+    assert done.returncode == 0, done.stderr
     assert "What does the searcher believe of all 120 orders?" in done.stdout
 
 
