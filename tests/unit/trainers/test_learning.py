@@ -13,6 +13,7 @@ import torch
 
 from wfbench.contract import UsageError
 from wfbench.policies.distinct import distinct_rows
+from wfbench_trainers.batch import network_inputs
 from wfbench_trainers.documented import DocumentedPpo
 from wfbench_trainers.learner import LearningError
 from wfbench_trainers.options import DocumentedOptions, OriginalOptions, PpoOptions
@@ -214,20 +215,23 @@ def test_values_of_the_policy_are_in_units_of_the_rewards(ground):
 
 def test_truncation_cuts_or_bootstraps_as_configured(ground):
     g = ground()
-    cut, bootstrap = Ppo(g.setup), Ppo(g.setup, truncation="bootstrap")
+    cut = Ppo(g.setup, privileged=False)
+    bootstrap = Ppo(g.setup, privileged=False, truncation="bootstrap")
     for trainer in (cut, bootstrap):
         trainer.start(ORDER)
     rollout = g.rollout(cut, 30)
     ended = rollout.truncated
     assert ended.any()
-    following_cut, following = cut._following(rollout), bootstrap._following(rollout)
+    following_cut, following = (t._following(rollout, rollout.values) for t in (cut, bootstrap))
     assert (following_cut[ended] == 0).all()
-    np.testing.assert_allclose(following[ended], bootstrap._values(rollout.final_obs))
+    final = network_inputs(rollout.final_obs, "cpu")
+    np.testing.assert_allclose(following[ended], bootstrap._values(final))
     assert (following[ended] != 0).all()
     assert (following[~ended] == following_cut[~ended]).all()
-    np.testing.assert_allclose(following[-1][~ended[-1]], cut._values(rollout.next_obs)[~ended[-1]])
+    after = cut._values(network_inputs(rollout.next_obs, "cpu"))
+    np.testing.assert_allclose(following[-1][~ended[-1]], after[~ended[-1]])
     terminal = dataclasses.replace(rollout, terminated=ended, truncated=np.zeros_like(ended))
-    assert (bootstrap._following(terminal)[ended] == 0).all()
+    assert (bootstrap._following(terminal, terminal.values)[ended] == 0).all()
 
 
 def test_learning_rate_and_entropy_fall_over_the_budget(ground):

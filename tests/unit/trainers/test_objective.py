@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pytest
@@ -21,11 +21,12 @@ EXPONENTIAL = 6
 def drawn(seed, rows, actions, count, moved):
     rng = np.random.default_rng(seed)
     logits = rng.normal(0, 2, (rows, actions)).astype(np.float32)
-    row = rng.integers(0, rows, count)
+    row, value_row = rng.integers(0, rows, (2, count))
     action = rng.integers(0, actions, count)
     old = torch.log_softmax(torch.tensor(logits), 1).numpy()[row, action]
     data = Transitions(
         row,
+        value_row,
         action,
         (old + rng.normal(0, moved, count)).astype(np.float32),
         rng.random(count) < 0.5,
@@ -75,7 +76,7 @@ def exact(logits, values, data, advantages, targets, weighting):
     ratio = moved.exp()
     held = ratio.clamp(1 - weighting.clip, 1 + weighting.clip)
     policy_loss = -torch.minimum(ratio * gain, held * gain).mean()
-    errors = wide_values[data.row] - goal
+    errors = wide_values[data.value_row] - goal
     value_loss = errors.square().mean()
     entropy = choice.entropy().mean()
     loss = policy_loss + weighting.value * value_loss - weighting.entropy * entropy
@@ -121,7 +122,9 @@ def exact(logits, values, data, advantages, targets, weighting):
         + per_choice(data, logits.shape, pull * off + undecided)
     )
     sizes = 2 * weighting.value * np.abs(errors) / count
-    by_values_bound = rounding(per_row(data, rows) + 1, per_row(data, rows, sizes))
+    of_value = np.bincount(data.value_row, minlength=rows)
+    added_up = np.bincount(data.value_row, sizes, minlength=rows)
+    by_values_bound = rounding(of_value + 1, added_up)
     return Exact(
         parts,
         by_logits.numpy(),
@@ -200,7 +203,7 @@ def test_a_transition_left_out_is_beyond_the_bounds():
     logits, values, data, advantages, targets = drawn(3, 30, 40, 200, 0.5)
     weighting = Weighting(0.2, 0.5, 0.01)
     wanted = exact(logits, values, data, advantages, targets, weighting)
-    fewer = Transitions(data.row[1:], data.action[1:], data.old_log_probs[1:], data.fresh[1:])
+    fewer = Transitions(*(getattr(data, field.name)[1:] for field in fields(data)))
     made = objective(logits, values, fewer, advantages[1:], targets[1:], weighting)
     with pytest.raises(AssertionError, match="times the bound"):
         assert_within(made, wanted)
@@ -210,6 +213,7 @@ def test_nothing_pulls_where_the_ratio_left_the_range_on_the_good_side():
     logits = np.array([[1.0, 0.0]], dtype=np.float32)
     log_prob = float(torch.log_softmax(torch.tensor(logits), 1)[0, 0])
     data = Transitions(
+        np.array([0]),
         np.array([0]),
         np.array([0]),
         np.array([log_prob - 1.0], dtype=np.float32),
