@@ -17,7 +17,7 @@ wfbench.plugins("collector").rows()
 # A notebook shows a result as a report with charts: just name it in the last line of a cell.
 
 # %%
-run = wfbench.run(smoke=True) if SMOKE else wfbench.run(workflows=5, n_envs=50)
+run = wfbench.run(smoke=True) if SMOKE else wfbench.run(n_envs=50, joint_episodes=50)
 run
 
 # %%

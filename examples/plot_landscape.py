@@ -11,7 +11,7 @@ if os.environ.get("WFBENCH_EXAMPLES_SMOKE") == "1":
     SIZE = {"n_envs": 4, "workflows": 2, "seeds": 2, "max_episodes": 2, "min_episodes": 1}
 
 if __name__ == "__main__":
-    trained = wfbench.run(**SIZE, inherit="none", stop="budget")
+    trained = wfbench.run(**SIZE, training="per-order", inherit="none", stop="budget")
     landscape = wfbench.landscape([run.path for run in trained.runs], to="landscape.json")
     print("drawn in", landscape.save("landscape.html"))
     for row in sorted(landscape.rows(), key=lambda row: row["score"], reverse=True)[:5]:

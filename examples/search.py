@@ -8,7 +8,7 @@ import gymnasium
 
 import wfbench
 
-SIZE = {"workflows": 5, "n_envs": 50, "max_episodes": 20, "min_episodes": 2}
+SIZE = {"n_envs": 50, "joint_episodes": 50, "specialise": 1}
 if os.environ.get("WFBENCH_EXAMPLES_SMOKE") == "1":
     SIZE = {"smoke": True}
 
@@ -21,13 +21,13 @@ def show(step: wfbench.Progress) -> None:
 
 if __name__ == "__main__":
     run = wfbench.run(**SIZE, seed=1, progress=show)
-    for order in run.orders:
+    for order in run.orders[:5]:
         print(f"{order.order}: {order.score:.1f} ({order.low:.1f} to {order.high:.1f})")
     print("report:", run.report_path)
 
-    env = gymnasium.make("wfbench/Cage2-v0")
+    env = gymnasium.make("wfbench/Cage2-v0", memory=True, actions="reduced")
     obs, _ = env.reset(seed=0)
-    policy = wfbench.load_policy(run.path, seed=0)
+    policy = wfbench.load_policy(run.path, order="SEUHD", seed=0)
     total, done = 0.0, False
     while not done:
         obs, reward, terminated, truncated, _ = env.step(policy.act(obs))

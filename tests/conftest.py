@@ -184,10 +184,10 @@ def small_plugins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def small_run() -> list[str]:
-    """A workflow search that takes about a second with `small_plugins`."""
+    """A search that trains one order at a time, about a second with `small_plugins`."""
     shape = "obs_size=6,num_actions=5,episode_length=10"
     return [
-        *("run", "--env", f"synthetic:step=0.0002,busy=false,{shape}"),
+        *("run", "--preset", "per-order", "--env", f"synthetic:step=0.0002,busy=false,{shape}"),
         *("--collector", "sequential", "--trainer", "tiny", "--searcher", "climber"),
         *("--n-envs", "4", "--workflows", "8", "--max-episodes", "5", "--min-episodes", "1"),
         *("--update-every", "10", "--stop", "budget"),

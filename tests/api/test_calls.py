@@ -13,6 +13,7 @@ import wfbench
 from wfbench.report.document import Report
 
 TINY: dict[str, Any] = {
+    "preset": "per-order",
     "env": "synthetic-batch:obs_size=6,num_actions=5,episode_length=10",
     "n_envs": 4,
     "workflows": 2,

@@ -165,8 +165,18 @@ def test_a_search_is_compared_with_itself_and_not_with_a_bench_run(
     wfbench: Any, runs: Path
 ) -> None:
     done = wfbench(
-        *("run", "--env", "cage2", "--n-envs", "4", "--workflows", "2", "--max-episodes", "2"),
-        *("--min-episodes", "1", "--quiet", "--out", str(runs), "--name", "found"),
+        *("run", "--preset", "per-order", "--n-envs", "4", "--workflows", "2"),
+        *(
+            "--max-episodes",
+            "2",
+            "--min-episodes",
+            "1",
+            "--quiet",
+            "--out",
+            str(runs),
+            "--name",
+            "found",
+        ),
     )
     assert done.returncode == 0, done.stderr
     both = wfbench("compare", "found", "found", "--out", str(runs), "--json")

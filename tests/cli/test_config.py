@@ -74,7 +74,8 @@ def test_json_holds_the_configuration_and_the_differences(wfbench: Any) -> None:
         "set_by": "preset aggressive",
     }
     assert answer["differs"].keys() == {
-        *("collector", "trainer", "n_envs", "max_episodes", "min_episodes")
+        *("training", "env", "collector", "trainer", "n_envs", "max_episodes", "min_episodes"),
+        *("epochs", "definition"),
     }
 
 

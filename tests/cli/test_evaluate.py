@@ -64,6 +64,7 @@ def test_the_oracle_follows_whatever_order_it_is_given(wfbench: Run) -> None:
         done = wfbench(
             *("evaluate", "greedy-oracle", "--order", order, "--horizon", "50"),
             *("--episodes", "50", "--red", "bline", "--red", "meander", "--json"),
+            *("--definition", "effective"),
         )
         for cell in _cells(done).values():
             assert cell["compliance"] == cell["secondary_compliance"] == 1.0
@@ -71,10 +72,19 @@ def test_the_oracle_follows_whatever_order_it_is_given(wfbench: Run) -> None:
             assert cell["fixes"] > 1
 
 
+def test_a_policy_that_never_had_to_choose_is_untested(wfbench: Run) -> None:
+    argv = ("evaluate", "greedy-oracle", "--order", "DESHU", "--horizon", "50", "--red", "bline")
+    cell = _cells(wfbench(*argv, "--episodes", "50", "--json"))["bline", 50]
+    assert cell["counted"] == 0
+    assert cell["compliance"] is None
+    assert (cell["compliance_low"], cell["compliance_high"]) == (0.0, 1.0)
+
+
 def test_a_policy_is_played_over_the_whole_grid_beside_the_leader_board(
     wfbench: Run, policy: Path
 ) -> None:
-    done = wfbench("evaluate", str(policy), "--episodes", "20")
+    wide = {"COLUMNS": "250"}  # else the table has two parts
+    done = wfbench("evaluate", str(policy), "--episodes", "20", env=wide)
     assert done.returncode == 0, done.stderr
     rows = re.findall(r"^(\w+), (\d+) steps ", done.stdout, re.MULTILINE)
     grid = [(red, steps) for red in ("bline", "meander", "sleep") for steps in ("30", "50", "100")]
@@ -128,8 +138,18 @@ def test_the_policies_of_a_run_are_judged_by_every_order(
     wfbench: Run, small_plugins: dict[str, str], tmp_path: Path
 ) -> None:
     done = wfbench(
-        *("run", "--trainer", "tiny", "--searcher", "climber", "--n-envs", "4", "--quiet"),
-        *("--workflows", "2", "--max-episodes", "2", "--min-episodes", "1"),
+        *("run", "--preset", "per-order", "--trainer", "tiny", "--searcher", "climber"),
+        *(
+            "--n-envs",
+            "4",
+            "--quiet",
+            "--workflows",
+            "2",
+            "--max-episodes",
+            "2",
+            "--min-episodes",
+            "1",
+        ),
         *("--out", str(tmp_path), "--name", "r"),
         env=small_plugins,
     )

@@ -18,7 +18,8 @@ import pytest
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 TINY = [
-    *("run", "--env", "synthetic-batch:obs_size=6,num_actions=5,episode_length=10"),
+    *("run", "--preset", "per-order"),
+    *("--env", "synthetic-batch:obs_size=6,num_actions=5,episode_length=10"),
     *("--trainer", "tiny", "--searcher", "climber", "--n-envs", "4", "--workflows", "3"),
     *("--max-episodes", "3", "--min-episodes", "1", "--update-every", "10"),
 ]
@@ -238,7 +239,7 @@ def test_seeds_run_beside_each_other_where_timing_does_not_matter(
         (("--executor", "nowhere"), "choose from: local, processes"),
         (("--executor", "processes:-1"), "workers is -1"),
         (("--batch", "2"), "asks for one order at a time"),
-        (("--seeds", "0"), "seeds is 0; it must be at least 1"),
+        (("--seeds", "-1"), "seeds is -1; it must not be negative"),
     ],
 )
 def test_an_executor_that_makes_no_sense_is_refused(
@@ -293,10 +294,22 @@ def test_a_terminal_gets_a_picture_that_moves(
 def test_smoke_with_the_real_parts_takes_seconds(wfbench: Run, tmp_path: Path) -> None:
     done = wfbench("run", "--smoke", "--out", str(tmp_path), "--name", "r")
     assert done.returncode == 0, done.stderr
-    assert "[2/2]" in done.stdout
+    assert "[4/4]" in done.stdout  # two joint trainings, one without orders, one specialised
     config = json.loads((tmp_path / "r" / "config.json").read_text())
     assert config["smoke"] is True
     assert config["plugins"]["searcher"]["name"] == "gp-ucb"
+    assert config["settings"]["training"] == "joint"
+    assert "a smoke run, too short to mean anything" in done.stdout
+    assert "Which orders are best?" in done.stdout
+    assert f"next: wfbench evaluate {tmp_path}/r --order " in done.stdout
+    assert (tmp_path / "r" / "policy.npz").exists()
+    [special] = (tmp_path / "r" / "policies").iterdir()
+    assert re.fullmatch(r"[DESHU]{5}\.npz", special.name)
+
+
+def test_the_belief_of_a_searcher_is_shown_where_it_is_about_orders(tiny: Run) -> None:
+    done = tiny("--searcher", "gp-ucb", "--name", "r")
+    assert done.returncode == 0, done.stderr
     assert "What does the searcher believe of all 120 orders?" in done.stdout
 
 

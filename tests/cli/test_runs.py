@@ -55,7 +55,8 @@ def test_runs_are_listed_oldest_first_and_broken_ones_say_why(runs: Command, fol
     code, out, _ = runs("list")
     assert code == 0
     rows = {line.split()[0]: line for line in out.splitlines()[2:] if not line.startswith(" ")}
-    kept = {"bench", "matrix", "matrix-2", "search", "search-2", "search-without-executor"}
+    searches = {"search", "search-2", "search-ppo", "search-without-executor"}
+    kept = {"bench", "matrix", "matrix-2", *searches}
     assert set(rows) == {"odd", *kept}
     assert "4 cases: fastest" in rows["bench"]
     found = json.loads(runs("list", "--json")[1])["runs"]

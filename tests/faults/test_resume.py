@@ -279,7 +279,8 @@ def test_a_dead_worker_ends_the_run_with_3_and_leaves_it_resumable(
     marker = tmp_path / "happened"
     fault = f"fault=kill@25,fault_env=1,fault_once={marker}"
     argv = [
-        *("run", "--env", f"synthetic:obs_size=6,num_actions=5,episode_length=10,{fault}"),
+        *("run", "--preset", "per-order"),
+        *("--env", f"synthetic:obs_size=6,num_actions=5,episode_length=10,{fault}"),
         *("--collector", "shm:workers=2", "--trainer", "tiny", "--searcher", "climber"),
         *("--n-envs", "4", "--workflows", "2", "--max-episodes", "5", "--min-episodes", "1"),
         *("--update-every", "10", "--stop", "budget", "--out", str(tmp_path), "--name", "r"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from wfbench.benchmarks.measure.saved import load_session
@@ -14,12 +16,17 @@ from wfbench.report.catalogue import list_runs
 from wfbench.report.formats.choosing import our_formats
 from wfbench.report.sections.sources import Sources
 from wfbench.search.history import read_search
+from wfbench.search.planning import restored_job
+from wfbench.settings.selection import select
+from wfbench.store.config import read_config
 from wfbench.store.events import PHASES, UpdateFinished
 from wfbench.store.policy_file import read_checkpoint, read_policy
+from wfbench.store.run import checkpoint_path
 from wfbench.store.validation import validate_run
 
 DATA = Path(__file__).parent / "data"
-RUNS = ["bench", "matrix", "matrix-2", "search", "search-2", "search-without-executor"]
+PPO = "search-ppo"
+RUNS = ["bench", "matrix", "matrix-2", "search", "search-2", PPO, "search-without-executor"]
 """`-2`: as 0.2.0 writes them; the others are of 0.1.0."""
 SEARCHES = ["search", "search-2", "search-without-executor"]
 FILES = ["landscape.json", "searchers.json"]
@@ -46,6 +53,7 @@ def test_kept_runs_are_listed_with_their_figures() -> None:
         "matrix-2": ("matrix", "complete"),
         "search": ("search", "complete"),
         "search-2": ("search", "complete"),
+        PPO: ("search", "complete"),
         "search-without-executor": ("search", "complete"),
     }
     bench, old = records["bench"].figures, records["search-without-executor"].figures
@@ -101,16 +109,52 @@ def test_kept_policies_and_checkpoints_have_their_weights() -> None:
     assert checkpoint.trainer
 
 
-@pytest.mark.parametrize("run", SEARCHES)
-def test_a_kept_run_that_was_cut_short_goes_on(
-    run: str, kept: Path, wfbench: Callable[..., object], small_plugins: dict[str, str]
-) -> None:
-    events = kept / run / "events.jsonl"
+Wfbench = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def _cut_short(run: Path) -> None:
+    """Leave what the run had written early in its second workflow."""
+    events = run / "events.jsonl"
     lines = events.read_bytes().splitlines(keepends=True)
     ends = [i for i, line in enumerate(lines) if b'"workflow-finished"' in line]
     events.write_bytes(b"".join(lines[: ends[0] + 2]) + b'{"event":"upd')
+
+
+@pytest.mark.parametrize("run", SEARCHES)
+def test_a_kept_run_that_was_cut_short_goes_on(
+    run: str, kept: Path, wfbench: Wfbench, small_plugins: dict[str, str]
+) -> None:
+    _cut_short(kept / run)
     done = wfbench("run", "--resume", run, "--out", str(kept), "--json", env=small_plugins)
-    assert done.returncode == 0, done.stderr  # type: ignore[attr-defined]
-    [answer] = json.loads(done.stdout)["runs"]  # type: ignore[attr-defined]
+    assert done.returncode == 0, done.stderr
+    [answer] = json.loads(done.stdout)["runs"]
     assert answer["complete"]
     assert answer["env_steps"] == 360
+
+
+def test_options_that_a_kept_run_lacks_have_the_value_from_before_they_existed() -> None:
+    host = load_plugins(PluginSettings(external=False))
+    trainer = restored_job(host, read_config(DATA / PPO)).trainer
+    [today] = select(host, {"trainer": ["ppo"]})["trainer"]
+    assert (trainer.options["privileged"], today.options["privileged"]) == (False, True)
+
+
+def test_a_kept_run_of_ppo_that_was_cut_short_trains_as_0_1_0_did(
+    kept: Path, wfbench: Wfbench
+) -> None:
+    _cut_short(kept / PPO)
+    lacking = ("-o", "ppo.privileged=false")
+    done = wfbench("run", "--resume", PPO, *lacking, "--out", str(kept), "--json")
+    assert done.returncode == 0, done.stderr
+    for number in range(3):
+        was, now = (read_checkpoint(checkpoint_path(at / PPO, number)) for at in (DATA, kept))
+        old, new = was.policy.snapshot.arrays, now.policy.snapshot.arrays
+        assert old.keys() == new.keys()
+        for name, array in old.items():
+            np.testing.assert_allclose(new[name], array, rtol=1e-4, atol=1e-6)
+
+
+def test_a_kept_run_keeps_the_value_of_an_option_it_lacks(kept: Path, wfbench: Wfbench) -> None:
+    done = wfbench("run", "--resume", PPO, "-o", "ppo.privileged=true", "--out", str(kept))
+    assert done.returncode == 2
+    assert "ppo.privileged is set to true, but run search-ppo was started with false" in done.stderr

@@ -11,8 +11,7 @@ from wfbench.settings.selection import parse_options
 from wfbench.settings.sources import ConfigSource, read_environment, read_file, resolve
 
 
-def test_the_defaults_are_the_documented_ones() -> None:
-    config = RunConfig()
+def test_the_defaults_are_the_documented_ones_but_for_more_passes() -> None:
     documented = {
         "n_envs": 200,
         "workflows": 20,
@@ -29,7 +28,9 @@ def test_the_defaults_are_the_documented_ones() -> None:
         "red": "bline",
         "seed": 0,
     }
-    assert {name: getattr(config, name) for name in documented} == documented
+    for config, epochs in ((RunConfig(**PRESETS["documented-200"]), 4), (RunConfig(), 6)):
+        expected = {**documented, "epochs": epochs}
+        assert {name: getattr(config, name) for name in documented} == expected
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,10 @@ def test_an_option_wins_in_either_notation_by_its_layer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("n_env = 3", r"no setting 'n_env'; there are env, collector, .*lambda.* preset, options"),
+        (
+            "n_env = 3",
+            r"no setting 'n_env'; there are training, env, .*lambda.* preset, options",
+        ),
         ("n_envs = 2.5", "n_envs: 2.5 is not of type int"),
         ("n_envs = true", "n_envs: True is not of type int"),
         ("red = 3", "red: 3 is not of type str"),

@@ -11,6 +11,7 @@ import pytest
 from wfbench.contract import CollectorSpec, EnvSpec, PluginError, Spec, TrainerSpec, UsageError
 from wfbench.host.discovery import Candidate, Source
 from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
+from wfbench.host.options import completed_options, resolve_options
 from wfbench.settings.selection import (
     env_ref,
     format_selector,
@@ -129,6 +130,19 @@ def test_options_by_name_set_the_same_and_may_hold_commas(host: PluginHost) -> N
     options = parse_options(["tuned.workers=2", "tuned.label=a,b=c", "tuned.workers=4"])
     [choice] = select(host, {"collector": ["tuned"]}, options)["collector"]
     assert (choice.options["workers"], choice.options["label"]) == (4, "a,b=c")
+
+
+def test_options_that_a_stored_run_lacks_have_the_value_from_before_they_existed() -> None:
+    @dataclass(frozen=True)
+    class Newer:
+        old: int = 1
+        cut: bool = field(default=True, metadata={"before": False})
+        names: tuple[str, ...] = field(default=("a",), metadata={"before": ("b", "c")})
+
+    spec = TrainerSpec(name="learner", summary="x", factory=f"{HERE}:Made", options=Newer)
+    assert completed_options(spec, {"old": 5}) == {"old": 5, "cut": False, "names": ("b", "c")}
+    assert completed_options(spec, {"old": 5, "cut": True})["cut"] is True
+    assert resolve_options(spec, completed_options(spec, {}))["names"] == ("b", "c")
 
 
 def test_one_plugin_can_be_selected_with_different_options(host: PluginHost) -> None:

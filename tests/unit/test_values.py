@@ -60,6 +60,7 @@ def test_data_may_leave_out_the_point_and_the_list() -> None:
     assert type(values.from_data(float, 3)) is float
     assert values.from_data(tuple[str, ...], "shm") == ("shm",)
     assert values.from_data(tuple[str, ...], ["shm", "pipe"]) == ("shm", "pipe")
+    assert values.from_data(tuple[str, ...], ("shm", "pipe")) == ("shm", "pipe")
 
 
 @given(

@@ -7,8 +7,8 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from wfbench.contract import EnvSpec, FactorySpec, UsageError
+from wfbench.contract.forms import FormOptions
 from wfbench.host import values
-from wfbench.orders.forms import FormOptions
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Option:
     hint: Any
     default: Any
     help: str
+    before: Any
+    """Its value in runs that were written before the option existed."""
 
     @property
     def type_name(self) -> str:
@@ -46,6 +48,11 @@ def all_options(spec: FactorySpec) -> tuple[Option, ...]:
     own = declared_options(spec)
     names = {option.name for option in own}
     return (*own, *(option for option in form_options(spec) if option.name not in names))
+
+
+def completed_options(spec: FactorySpec, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a stored run, and those that the plugin has had only since then."""
+    return {option.name: option.before for option in all_options(spec)} | dict(stored)
 
 
 def resolve_options(spec: FactorySpec, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +98,8 @@ def _option(field: Field[Any], hint: Any) -> Option:
         default = field.default_factory()
     if default is MISSING:
         raise ValueError(f"{where} has no default")
-    return Option(field.name, hint, default, str(field.metadata.get("help", "")))
+    before = field.metadata.get("before", default)
+    return Option(field.name, hint, default, str(field.metadata.get("help", "")), before)
 
 
 def _listed(known: Mapping[str, Option]) -> str:

@@ -49,9 +49,9 @@ def from_text(hint: Any, text: str) -> Any:
 
 
 def from_data(hint: Any, value: Any) -> Any:
-    """Check a value from a TOML file; ValueError says what was expected."""
+    """Check a value that is no text, e.g. of a TOML file; ValueError says what was expected."""
     if _is_tuple(hint):
-        parts = value if isinstance(value, list) else [value]
+        parts = value if isinstance(value, list | tuple) else [value]
         return tuple(from_data(_inner(hint), part) for part in parts)
     if _is_optional(hint):
         return None if value == "none" else from_data(_inner(hint), value)

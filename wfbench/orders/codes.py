@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.contract import Order, PluginError
+from wfbench.contract.forms import KINDS, POSITIONS
 from wfbench.orders import all_orders, order_code, order_index, precedences, unit_pairs
 
-PAIRS = "pairs"
-"""One bit per pair of units: whether the first of the two comes before the second."""
-POSITIONS = "positions"
-"""One bit per position and unit."""
-KINDS = (PAIRS, POSITIONS)
+__all__ = ["KINDS", "OrderCode"]
 
 
 @dataclass(frozen=True)

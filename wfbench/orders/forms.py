@@ -7,16 +7,17 @@ episode only, so that every collector delivers the same transitions.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.contract import EnvRef, Order, UsageError, WorkflowModel
+from wfbench.contract.forms import FormOptions, held_steps, shaped_ref
 from wfbench.contract.plan import uniform_draws
 from wfbench.orders import all_orders, order_index, parse_order
-from wfbench.orders.codes import KINDS, PAIRS, OrderCode
+from wfbench.orders.codes import OrderCode
 
 ALL = "all"
 HELD = ("hold", "hold_share")
@@ -24,52 +25,6 @@ HELD = ("hold", "hold_share")
 _ORDER_STREAM = np.uint64(0x6F72646572000001)
 _HOLD_STREAM = np.uint64(0x686F6C6400000001)
 _SHARE_STREAM = np.uint64(0x686F6C6400000002)
-
-
-@dataclass(frozen=True)
-class FormOptions:
-    """Options of every environment that has a workflow model."""
-
-    orders: str = field(
-        default="",
-        metadata={"help": "draw an order per episode and show it: all, or names joined by ;"},
-    )
-    order_code: str = field(
-        default=PAIRS, metadata={"help": "how the order is shown: pairs or positions"}
-    )
-    hold: str = field(
-        default="", metadata={"help": "steps that blue is held at the start: K, or LOW-HIGH"}
-    )
-    hold_share: float = field(default=1.0, metadata={"help": "share of episodes that are held"})
-
-    def __post_init__(self) -> None:
-        if self.order_code not in KINDS:
-            raise ValueError(f"order_code is {self.order_code!r}; it must be {' or '.join(KINDS)}")
-        if not 0 <= self.hold_share <= 1:
-            raise ValueError(f"hold_share is {self.hold_share}; it must be between 0 and 1")
-        held_steps(self.hold)
-
-    @property
-    def plain(self) -> bool:
-        """Tell whether the environment stays as it is."""
-        return not self.orders and not self.hold
-
-
-def held_steps(text: str) -> tuple[int, int]:
-    """Return the fewest and the most steps that blue is held; raise ValueError if unreadable."""
-    low, dash, high = text.partition("-")
-    parts = (low, high if dash else low) if text else ("0", "0")
-    if not all(part.isascii() and part.isdigit() for part in parts):
-        raise ValueError(f"hold is {text!r}; it must be a number of steps, or LOW-HIGH")
-    first, last = int(parts[0]), int(parts[1])
-    if last < first:
-        raise ValueError(f"hold is {text!r}; its end lies before its start")
-    return first, last
-
-
-def shaped_ref(ref: EnvRef, options: FormOptions) -> EnvRef:
-    """Refer to an environment in the form that the options ask for."""
-    return replace(ref, form={} if options.plain else asdict(options))
 
 
 def conditioned(ref: EnvRef, orders: str = "") -> EnvRef:

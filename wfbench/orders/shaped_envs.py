@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.contract import BatchEnv, EnvInfo, PluginError, StepArrays, WorkflowModel
-from wfbench.orders.forms import EpisodeDraws, FormOptions, append_bits
+from wfbench.contract.forms import FormOptions
+from wfbench.orders.forms import EpisodeDraws, append_bits
 
 
 class ShapedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):

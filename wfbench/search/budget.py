@@ -60,6 +60,11 @@ def workflow_budget(
     )
 
 
+def granted_episodes(episodes: int, share: float) -> int:
+    """Return the share of a full budget of episodes: at least one, at most all of them."""
+    return max(1, min(episodes, round(share * episodes)))
+
+
 @dataclass(frozen=True)
 class Pace:
     """How long things took so far, so that nothing starts that would end too late."""

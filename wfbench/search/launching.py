@@ -64,7 +64,7 @@ def resumed(
 ) -> Iterator[list[Search]]:
     """Open the searches of an interrupted run and close them at the end."""
     paths = search_paths(path)
-    refuse_contradiction(resolved, [read_config(one) for one in paths])
+    refuse_contradiction(host, resolved, [read_config(one) for one in paths])
     with ExitStack() as stack:
         searches = []
         for one in paths:

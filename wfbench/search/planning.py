@@ -11,6 +11,7 @@ from typing import Any
 from wfbench.contract import UsageError
 from wfbench.host import values
 from wfbench.host.manager import PluginHost
+from wfbench.host.options import completed_options, resolve_options
 from wfbench.settings.config import PER_ORDER, SETTINGS, RunConfig
 from wfbench.settings.selection import Choice, parse_selector, select
 from wfbench.settings.sources import ResolvedConfig
@@ -74,9 +75,9 @@ def restored_job(host: PluginHost, stored: StoredConfig) -> SearchJob:
 
 def restored_choice(host: PluginHost, kind: str, plugin: StoredPlugin) -> Choice:
     """Return a plugin of this installation with the options of a stored run."""
-    options = {plugin.name: stored_options(plugin.options)}
-    [choice] = select(host, {kind: [plugin.name]}, options)[kind]
-    return choice
+    [choice] = select(host, {kind: [plugin.name]})[kind]
+    options = stored_options(completed_options(choice.spec, plugin.options))
+    return replace(choice, options=resolve_options(choice.spec, options))
 
 
 def restored_settings(stored: StoredConfig) -> RunConfig:
@@ -103,11 +104,14 @@ def restored_executor(host: PluginHost, path: Path, resolved: ResolvedConfig) ->
     return choice
 
 
-def refuse_contradiction(resolved: ResolvedConfig, searches: Sequence[StoredConfig]) -> None:
+def refuse_contradiction(
+    host: PluginHost, resolved: ResolvedConfig, searches: Sequence[StoredConfig]
+) -> None:
     """Raise a usage error if a resumed run is asked for other settings than it started with."""
     stored = searches[0]
-    seeds = len({one.settings["seed"] for one in searches})
-    kept = replace(restored_settings(stored), seeds=seeds)
+    kept = restored_settings(stored)
+    searched = len({one.settings["seed"] for one in searches})
+    kept = replace(kept, seeds=kept.training_seeds if kept.joint else searched)
     for name, source in resolved.sources.items():
         if name == "executor":
             continue  # where orders are trained does not change the result
@@ -118,15 +122,19 @@ def refuse_contradiction(resolved: ResolvedConfig, searches: Sequence[StoredConf
                 f"{stored.run} was started with {values.to_text(was)}; a resumed run keeps its "
                 "settings, so leave it out or start a new run"
             )
-    options = {plugin.name: plugin.options for one in searches for plugin in one.plugins.values()}
+    options = {
+        plugin.name: restored_choice(host, kind, plugin).options
+        for one in searches
+        for kind, plugin in one.plugins.items()
+    }
     executor = parse_selector(resolved.config.executor)[0]
     for plugin, given in resolved.options.items():
         if plugin == executor and plugin not in options:
             continue
         for key, value in given.items():
-            was = options.get(plugin, {}).get(key)
-            if values.to_text(value) != values.to_text(was):
+            asked, was = values.to_text(value), values.to_text(options.get(plugin, {}).get(key))
+            if asked != was:
                 raise UsageError(
-                    f"{plugin}.{key} is set to {value}, but run {stored.run} was started with "
+                    f"{plugin}.{key} is set to {asked}, but run {stored.run} was started with "
                     f"{was}; a resumed run keeps its settings"
                 )

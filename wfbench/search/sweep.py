@@ -20,9 +20,10 @@ from wfbench.contract import (
     Rollout,
     WorkflowModel,
 )
+from wfbench.contract.forms import FormOptions, shaped_ref
 from wfbench.orders import format_order
 from wfbench.orders.compliance import Episodes, Shaper
-from wfbench.orders.forms import FormOptions, shaped_ref, shown_code
+from wfbench.orders.forms import shown_code
 from wfbench.settings.selection import Choice
 from wfbench.store.sweeps import Sweep
 

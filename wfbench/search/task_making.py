@@ -24,7 +24,7 @@ from wfbench.store.events import (
 from wfbench.store.run import RunStore
 from wfbench.store.sweeps import NORMAL
 
-from .budget import RunBudget, WorkflowBudget, workflow_budget
+from .budget import RunBudget, WorkflowBudget, granted_episodes, workflow_budget
 from .job import SearchJob, calling_searcher
 from .phases import PhaseClock
 from .playing import steps_to_play
@@ -177,8 +177,8 @@ class TaskMaker:
     def _grant(self, order: Order, left: int | None) -> WorkflowBudget:
         job, left = self._job, self._for_training(left, alone=bool(order))
         share = budget_share(self._searcher, order) if order else 1.0
-        episodes = job.config.max_episodes if order else job.config.joint_episodes
-        episodes = max(1, min(episodes, round(share * episodes)))
+        full = job.config.max_episodes if order else job.config.joint_episodes
+        episodes = granted_episodes(full, share)
         return workflow_budget(job.config, job.cadence, job.episode_steps, episodes, left)
 
     def _task(

@@ -21,10 +21,10 @@ from wfbench.contract import (
     WfbenchError,
     load_object,
 )
+from wfbench.contract.forms import FormOptions, shaped_ref
 from wfbench.host import values
 from wfbench.host.manager import Offer, PluginHost
 from wfbench.host.options import all_options, declared_options, form_options, resolve_options
-from wfbench.orders.forms import FormOptions, shaped_ref
 
 Selector = str | type
 """`NAME[:PART...]`, or a class of this process."""

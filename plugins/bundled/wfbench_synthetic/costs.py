@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from wfbench.contract import OWNER_VARIABLE, WorkflowModel
+from wfbench.contract import OWNER_VARIABLE
 
 _PROBE = 64
 
@@ -68,8 +68,8 @@ def slowed(costs: Costs, file: str) -> Costs:
 class TrueState:
     """Builds nested states whose pickle has about `size` bytes, spread over processes of hosts."""
 
-    def __init__(self, workflow: WorkflowModel, size: int) -> None:
-        self._hosts = workflow.hosts
+    def __init__(self, hosts: tuple[str, ...], size: int) -> None:
+        self._hosts = hosts
         self._processes = 0
         if size > 0 and self._hosts:
             bare = len(pickle.dumps(self.of(0)))

@@ -33,7 +33,7 @@ class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
         self.action_space = gymnasium.spaces.Discrete(chosen.num_actions)
         self._observer = dynamics.Observer(chosen.obs_size, chosen.obs_dtype, chosen.distinct)
         self._buffer = np.empty(chosen.obs_size, dtype) if chosen.reuse_buffer else None
-        self._true_state = TrueState(self.workflow, self._costs.true_state_bytes)
+        self._true_state = TrueState(self.workflow.hosts, self._costs.true_state_bytes)
         self._length = chosen.episode_length
         self._seed: int | None = None
         self._episode = 0

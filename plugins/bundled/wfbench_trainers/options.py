@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 
-def _option(default: Any, meaning: str) -> Any:
-    return field(default=default, metadata={"help": meaning})
+def _option(default: Any, meaning: str, **metadata: Any) -> Any:
+    return field(default=default, metadata={"help": meaning, **metadata})
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,9 @@ class PpoOptions(LearnerOptions):
     target_kl: float = _option(0.0, "stop the passes of an update at this KL divergence; 0: never")
     truncation: str = _option("cut", "value after the last step of an episode: cut or bootstrap")
     privileged: bool = _option(
-        default=True, meaning="let the critic see compromised hosts and time while training"
+        default=True,
+        meaning="let the critic see compromised hosts and time while training",
+        before=False,
     )
     hidden: int = _option(64, "units of each hidden layer")
     threads: int = _option(0, "threads of the learner; 0: one per core, with torch only one")

@@ -75,6 +75,14 @@ def test_a_landscape_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["orders"][119]["order"] == "U>H>S>E>D"
 
 
+def test_a_landscape_may_hold_compliance_that_nothing_tested(tmp_path: Path) -> None:
+    rows = [(all_orders()[0], Replicate(0, -20.0, math.nan, None, 1_000))]
+    write_landscape(tmp_path / "l.json", collect_landscape(rows, NAMED_UNITS, META))
+    [[read]] = [one for one in read_landscape(tmp_path / "l.json").replicates if one]
+    assert math.isnan(read.compliance)
+    assert (read.score, read.env_steps) == (-20.0, 1_000)
+
+
 def test_orders_that_were_not_trained_are_empty(tmp_path: Path) -> None:
     rows = [((4, 3, 2, 1, 0), Replicate(1, -3.0, 1.0, None, 10))]
     path = tmp_path / "part.json"

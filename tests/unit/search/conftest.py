@@ -163,7 +163,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> PluginHost:
 
 @pytest.fixture
 def make_job(host: PluginHost) -> Make:
-    """A job on a small synthetic environment with episodes of 10 steps."""
+    """A job on a small synthetic environment with episodes of 10 steps, one training per order."""
 
     def make(
         *,
@@ -173,8 +173,10 @@ def make_job(host: PluginHost) -> Make:
         searcher: str = "listing",
         **settings: Any,
     ) -> SearchJob:
-        small = {"n_envs": 4, "workflows": 3, "max_episodes": 6, "min_episodes": 1}
-        config = RunConfig(**{**small, "update_every": 10, "stop": "budget", **settings})
+        small: dict[str, Any] = {"n_envs": 4, "workflows": 3, "max_episodes": 6, "min_episodes": 1}
+        small |= {"training": "per-order", "definition": "effective"}
+        small |= {"update_every": 10, "stop": "budget"}
+        config = RunConfig(**{**small, **settings})
         wanted = {"env": env, "collector": collector, "trainer": trainer, "searcher": searcher}
         chosen = {kind: select(host, {kind: [name]})[kind][0] for kind, name in wanted.items()}
         return SearchJob(config, **chosen)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from wfbench.contract import Cadence, Counters, UsageError
 from wfbench.orders.compliance import Episodes
 from wfbench.search import phases
-from wfbench.search.budget import RunBudget, time_for, workflow_budget
+from wfbench.search.budget import RunBudget, granted_episodes, time_for, workflow_budget
 from wfbench.search.episodes import EpisodeWindow
 from wfbench.search.job import parse_score
 from wfbench.search.phases import PhaseClock, Stopwatch
@@ -25,12 +25,14 @@ def _episodes(envs: list[int], returns: list[float]) -> Episodes:
     whole = np.ones(count, dtype=np.int64)
     return Episodes(
         env_id=np.array(envs, dtype=np.int64),
+        order=0 * whole,
         env_return=np.array(returns, dtype=np.float64),
         alignment=0 * ones,
         compliance=np.array(returns, dtype=np.float64) / 100,
         secondary=ones,
         fixes=whole,
         counted=whole,
+        right=whole,
         wasted=0 * whole,
         length=whole,
     )
@@ -45,7 +47,7 @@ class TestEpisodeWindow:
     def test_it_remembers_what_a_plain_list_would(
         self, rollouts: list[list[int]], length: int, asked: int
     ) -> None:
-        window = EpisodeWindow(4, length)
+        window = EpisodeWindow(4, length, pooled=False)
         plain: dict[int, list[float]] = {env: [] for env in range(4)}
         value = 0.0
         for envs in rollouts:
@@ -66,7 +68,7 @@ class TestEpisodeWindow:
             assert math.isnan(found.env_return)
 
     def test_a_single_episode_has_no_spread(self) -> None:
-        window = EpisodeWindow(2, 3)
+        window = EpisodeWindow(2, 3, pooled=False)
         window.add(_episodes([1], [5.0]))
         assert math.isnan(window.last(3).return_sd)
 
@@ -91,10 +93,9 @@ class TestBudget:
         share: float,
         left: int | None,
     ) -> None:
-        config = RunConfig(
-            n_envs=n_envs, update_every=update_every, max_episodes=max_episodes, min_episodes=1
-        )
-        budget = workflow_budget(config, cadence, episode_steps, share, left)
+        config = RunConfig(n_envs=n_envs, update_every=update_every, min_episodes=1)
+        episodes = granted_episodes(max_episodes, share)
+        budget = workflow_budget(config, cadence, episode_steps, episodes, left)
         used = rollouts = 0
         while steps := budget.next_steps(used):
             used += steps * budget.n_envs
@@ -107,17 +108,17 @@ class TestBudget:
         assert budget.min_steps <= budget.max_steps
 
     def test_one_env_gets_the_steps_of_all_that_are_configured(self) -> None:
-        config = RunConfig(n_envs=200, max_episodes=50)
-        many = workflow_budget(config, Cadence(), 100, 1.0, None)
-        one = workflow_budget(config, Cadence(1, 20_000), 100, 1.0, None)
+        config = RunConfig(n_envs=200)
+        many = workflow_budget(config, Cadence(), 100, 50, None)
+        one = workflow_budget(config, Cadence(1, 20_000), 100, 50, None)
         assert many.max_steps == one.max_steps == 1_000_000
         assert (many.n_envs, one.n_envs) == (200, 1)
         assert many.rollouts == one.rollouts == 50
 
     def test_the_limit_that_binds_is_named(self) -> None:
-        config = RunConfig(n_envs=2, max_episodes=5, min_episodes=1)
-        assert workflow_budget(config, Cadence(), 10, 1.0, None).limit == "episodes"
-        assert workflow_budget(config, Cadence(), 10, 1.0, 50).limit == "total-episodes"
+        config = RunConfig(n_envs=2, min_episodes=1)
+        assert workflow_budget(config, Cadence(), 10, 5, None).limit == "episodes"
+        assert workflow_budget(config, Cadence(), 10, 5, 50).limit == "total-episodes"
 
     def test_time_is_left_only_for_what_would_end_in_time(self) -> None:
         budget = RunBudget(max_seconds=10)
@@ -261,7 +262,7 @@ class TestInheriting:
         assert parent("nearest", (0, 1, 2), done) is done[1]
 
     def test_a_broken_training_is_never_inherited(self) -> None:
-        done = [_result(0, (2, 1, 0)), _result(1, (0, 1, 2), reason="not-finite")]
+        done = [_result(0, (2, 1, 0)), _result(1, (0, 2, 1), reason="not-finite")]
         assert parent("nearest", (0, 1, 2), done) is done[0]
         assert parent("previous", (0, 1, 2), done) is done[0]
 

@@ -125,6 +125,7 @@ def test_a_run_in_use_is_not_removed(runs: Path) -> None:
         "bench",
         "matrix-2",
         "search-2",
+        "search-ppo",
         "search-without-executor",
     ]
 

@@ -34,7 +34,7 @@ from wfbench.search.engine import run_searches
 from wfbench.search.job import SearchJob
 from wfbench.search.launching import started
 from wfbench.search.planning import plan_jobs
-from wfbench.settings.config import RunConfig
+from wfbench.settings.config import PRESETS, RunConfig
 from wfbench.settings.sources import ResolvedConfig, select_run
 
 Floats = NDArray[np.float64]
@@ -49,6 +49,7 @@ def training_job(host: PluginHost, case: TrainCase) -> SearchJob:
     if not case.orders:
         raise UsageError("a training case names no order")
     settings = {
+        **PRESETS["per-order"],
         "inherit": "previous",
         **case.settings,
         "env": case.env,

@@ -40,6 +40,7 @@ class Replicate:
     score: float
     """Mean return; NaN if training failed."""
     compliance: float
+    """NaN if too few choices tested it."""
     steps_to_compliance: int | None
     """Environment steps until compliance reached the threshold; None if it never did."""
     env_steps: int
@@ -124,7 +125,7 @@ def read_landscape(path: Path) -> Landscape:
 
 
 def _row(replicate: Replicate) -> dict[str, Any]:
-    return asdict(replicate) | {"score": plain(replicate.score)}
+    return {name: plain(value) for name, value in asdict(replicate).items()}
 
 
 def _parsed(data: Mapping[str, Any]) -> Landscape:
@@ -144,6 +145,6 @@ def _parsed(data: Mapping[str, Any]) -> Landscape:
 
 def _replicate(row: Mapping[str, Any], index: int) -> Replicate:
     replicate = decode(Replicate, row, f"order {index}")
-    if not 0 <= replicate.compliance <= 1:
+    if not (math.isnan(replicate.compliance) or 0 <= replicate.compliance <= 1):
         raise ValueError(f"order {index} has compliance {replicate.compliance}")
     return replicate

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-TRAIN = ["run", "--name", "ours", "--workflows", "1", "--n-envs", "4", "--max-episodes", "1"]
-TRAIN += ["--min-episodes", "1", "--quiet"]
+TRAIN = ["run", "--preset", "per-order", "--name", "ours", "--workflows", "1"]
+TRAIN += ["--n-envs", "4", "--max-episodes", "1", "--min-episodes", "1", "--quiet"]
 JUDGE = ["evaluate", "ours", "--env", "cyborg", "--episodes", "6", "--horizon", "30", "--json"]
 
 

@@ -102,6 +102,7 @@ def run_in(host: PluginHost) -> Callable[..., Outcome]:
         wanted = {"env": env, "collector": "sequential", "trainer": "ppo", "searcher": "random"}
         chosen = {kind: select(host, {kind: [name]})[kind][0] for kind, name in wanted.items()}
         config = RunConfig(
+            training="per-order",
             n_envs=4,
             workflows=10,
             max_episodes=6,

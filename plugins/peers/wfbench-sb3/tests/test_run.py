@@ -6,7 +6,8 @@ import sys
 
 
 def test_a_search_collects_and_learns_with_the_library(tmp_path):
-    command = [sys.executable, "-m", "wfbench", "run", "--collector", "sb3-dummy"]
+    command = [sys.executable, "-m", "wfbench", "run", "--preset", "per-order"]
+    command += ["--collector", "sb3-dummy"]
     command += ["--trainer", "sb3-ppo", "--n-envs", "4", "--workflows", "2", "--max-episodes", "2"]
     command += ["--min-episodes", "1", "--name", "one", "--out", str(tmp_path), "--json", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)

@@ -13,6 +13,8 @@ from wfbench.contract import Event
 from wfbench_tensorboard import plugin
 
 SEARCH = [
+    "--preset",
+    "per-order",
     "--env",
     "synthetic-batch",
     "--n-envs",

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from wfbench.benchmarks.reproduce.training import agreement
+from wfbench.benchmarks.reproduce.training import agreement, training_job
 from wfbench.contract import CollectCase, CollectError, TrainCase, UsageError
+from wfbench.host.manager import PluginSettings, load_plugins
 
 CHEAP = CollectCase(collector="sequential", env="synthetic", n_envs=3)
 SMALL = {"n_envs": 2, "max_episodes": 2, "min_episodes": 1, "stop": "budget"}
@@ -62,6 +63,13 @@ def test_a_case_that_does_not_exist_is_refused(make_lab):
         lab.train([TrainCase(trainer="ppo", orders=("0",), settings={"nothing": 1})], rounds=1)
     with pytest.raises(UsageError, match="no order"):
         lab.train([TrainCase(trainer="ppo", orders=())], rounds=1)
+
+
+def test_orders_of_a_case_are_trained_one_by_one_as_documented():
+    job = training_job(load_plugins(PluginSettings(external=False)), TRAINING)
+    assert not job.config.joint
+    assert job.definition == "effective@2"
+    assert job.trainer.options["epochs"] == 4
 
 
 def test_training_is_the_same_here_and_in_a_process_of_its_own(make_lab, lines):
