@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from wfbench.collecting.seeding import env_seeds
 from wfbench.contract import EnvRef, EnvSpec, StepArrays, WorkflowModel
+from wfbench.contract.forms import PAIRS, FormOptions, shaped_ref
 from wfbench.contract.record import INFO_FIELDS, INFO_TYPES
-from wfbench.orders.codes import PAIRS, OrderCode
-from wfbench.orders.forms import ALL, FormOptions, conditioned, shaped_ref
+from wfbench.orders.forms import ALL, conditioned
 from wfbench.settings.selection import spec_ref
 
 from .promise import DoesNotApply, Progress, PromiseResult, Promises, expect
