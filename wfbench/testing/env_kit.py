@@ -19,6 +19,7 @@ from wfbench.collecting.seeding import env_seeds
 from wfbench.contract import EnvRef, EnvSpec, StepArrays, WorkflowModel
 from wfbench.contract.forms import PAIRS, FormOptions, shaped_ref
 from wfbench.contract.record import INFO_FIELDS, INFO_TYPES
+from wfbench.orders.codes import OrderCode
 from wfbench.orders.forms import ALL, conditioned
 from wfbench.settings.selection import spec_ref
 

@@ -12,8 +12,9 @@ import pytest
 from wfbench.collecting.in_process import InProcessCollector
 from wfbench.collecting.seeding import make_plan
 from wfbench.contract import EnvRef, Plan, Rollout
+from wfbench.contract.forms import FormOptions, shaped_ref
 from wfbench.orders.codes import OrderCode
-from wfbench.orders.forms import EpisodeDraws, FormOptions, shaped_ref
+from wfbench.orders.forms import EpisodeDraws
 from wfbench.policies import NetworkPolicy
 from wfbench_cage2.workflow import WORKFLOW
 from wfbench_collectors.free_running import AsyncCollector

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from wfbench.collecting.seeding import make_plan
 from wfbench.contract import EnvRef, PluginError, Rollout, WorkflowModel
+from wfbench.contract.forms import KINDS, FormOptions, shaped_ref
 from wfbench.orders import all_orders
-from wfbench.orders.codes import KINDS, OrderCode
+from wfbench.orders.codes import OrderCode
 from wfbench.orders.compliance import DEFINITIONS, Episodes, Shaper
-from wfbench.orders.forms import FormOptions, shaped_ref
 from wfbench.policies import RandomPolicy
 from wfbench.search.job import workflow_model
 from wfbench_collectors.free_running import AsyncCollector

@@ -11,9 +11,10 @@ import pytest
 
 from wfbench.collecting.seeding import Purpose, make_plan
 from wfbench.contract import CollectError, EnvRef
+from wfbench.contract.forms import FormOptions, shaped_ref
 from wfbench.orders import all_orders, format_order
 from wfbench.orders.compliance import Shaper
-from wfbench.orders.forms import FormOptions, conditioned, shaped_ref
+from wfbench.orders.forms import conditioned
 from wfbench.policies import NetworkPolicy
 from wfbench.search.job import SearchJob, workflow_model
 from wfbench.search.sweep import SweepPlan

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wfbench.contract import EnvRef, PluginError, StepArrays, UsageError, WorkflowModel
+from wfbench.contract.forms import KINDS
 from wfbench.contract.record import INFO_FIELDS
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, order_index, parse_order
-from wfbench.orders.codes import KINDS, OrderCode
+from wfbench.orders.codes import OrderCode
 from wfbench.orders.forms import (
     EpisodeDraws,
     FormOptions,
