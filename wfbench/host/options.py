@@ -33,7 +33,8 @@ def declared_options(spec: FactorySpec) -> tuple[Option, ...]:
     found = () if spec.options is None else _declared(spec.options)
     names = [option.name for option in found]
     if spec.positional is not None and spec.positional not in names:
-        raise ValueError(f"positional is {spec.positional!r}, which is not an option")
+        what = "which is not an option" if names else "but there are no options"
+        raise ValueError(f"positional is {spec.positional!r}, {what}")
     return found
 
 
