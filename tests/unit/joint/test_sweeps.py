@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wfbench.collecting.in_process import InProcessCollector
 from wfbench.collecting.seeding import Purpose, make_plan
 from wfbench.contract import CollectError, EnvRef
 from wfbench.contract.forms import FormOptions, shaped_ref
+from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, format_order
 from wfbench.orders.compliance import Shaper
 from wfbench.orders.forms import conditioned
 from wfbench.policies import NetworkPolicy
 from wfbench.search.job import SearchJob, workflow_model
-from wfbench.search.sweep import SweepPlan
+from wfbench.search.sweep import SweepPlan, sweep_collector
+from wfbench.settings.selection import select
 from wfbench.store.sweeps import right_by
-from wfbench_collectors.free_running import AsyncCollector
 from wfbench_collectors.sequential import SequentialCollector
 from wfbench_collectors.shm import ShmCollector
 from wfbench_collectors.vector import VectorCollector
@@ -62,16 +64,26 @@ def test_each_order_plays_the_first_episode_of_the_same_seeds() -> None:
 
 @pytest.mark.parametrize(
     "collector",
-    [SequentialCollector, lambda: ShmCollector(workers=2), lambda: AsyncCollector(workers=2)],
-    ids=["sequential", "shm", "async"],
+    [SequentialCollector, lambda: ShmCollector(workers=2)],
+    ids=["sequential", "shm"],
 )
 @pytest.mark.parametrize("hold", [0, 4])
-def test_any_collector_gives_the_same_sweep(collector: Callable[[], Any], hold: int) -> None:
+def test_any_synchronous_collector_gives_the_same_sweep(
+    collector: Callable[[], Any], hold: int
+) -> None:
     truth, _ = plan_of(hold=hold).run(policy_of(), ORDERS[:3])
     scalar = plan_of(replace(CAGE2, batched=None), hold=hold, collector=collector)
     found, _ = scalar.run(policy_of(), ORDERS[:3])
     for name in ("env_return", "choices", "right", "met"):
         assert np.array_equal(getattr(found, name), getattr(truth, name)), name
+
+
+def test_a_sweep_is_never_left_to_a_collector_without_a_step_barrier() -> None:
+    chosen = select(load_plugins(PluginSettings()), {"collector": ["async", "shm"]})["collector"]
+    scalar = replace(CAGE2, batched=None)
+    assert sweep_collector(scalar, chosen[0]) is InProcessCollector
+    assert isinstance(sweep_collector(scalar, chosen[1])(), ShmCollector)
+    assert sweep_collector(CAGE2, chosen[1]) is InProcessCollector
 
 
 def test_choices_met_add_up_and_judge_like_the_shaper() -> None:
