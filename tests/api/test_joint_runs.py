@@ -176,7 +176,9 @@ def test_a_matrix_of_joint_runs_has_a_row_for_each(capsys: pytest.CaptureFixture
     assert "verdict on orders" in shown
     for run in found:
         assert run.answer is not None
-        [row] = [line for line in shown.splitlines() if line.startswith(run.recorded.combination)]
+        # A narrow terminal shows a wide table in parts, each with the name in front.
+        parts = [line for line in shown.splitlines() if line.startswith(run.recorded.combination)]
+        row = " ".join(parts)
         assert f"{run.answer.mean_return:.2f}" in row
         assert run.answer.verdict in row
     assert "How good is each joint policy?" in found.report("html")
@@ -220,8 +222,6 @@ def test_what_needs_one_training_per_order_refuses_joint_runs(kept: Path, tmp_pa
         wfbench.landscape(kept, to=tmp_path / "l.json")
     with pytest.raises(NotComparableError, match="trained one policy for all orders"):
         wfbench.save_baseline("x", kept)
-    with pytest.raises(UsageError, match="use --orders all"):
-        wfbench.evaluate(kept, orders="trained", episodes=2)
 
 
 def test_a_joint_run_and_a_search_over_orders_are_not_compared(kept: Path) -> None:

@@ -308,7 +308,7 @@ def test_smoke_with_the_real_parts_takes_seconds(wfbench: Run, tmp_path: Path) -
 
 
 def test_the_belief_of_a_searcher_is_shown_where_it_is_about_orders(tiny: Run) -> None:
-    done = tiny("--searcher", "gp-ucb", "--name", "r")
+    done = tiny("--searcher", "gp-ucb", "--inherit", "none", "--name", "r")
     assert done.returncode == 0, done.stderr
     assert "What does the searcher believe of all 120 orders?" in done.stdout
 

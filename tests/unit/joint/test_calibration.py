@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from wfbench.search.history import read_findings, read_search
+from wfbench.search.history import read_search
 from wfbench.search.job import SearchJob
 
 SEEDS = 20
@@ -14,7 +14,7 @@ SIZE = {"n_envs": 8, "joint_episodes": 2, "eval_episodes": 6, "stress": 0, "free
 
 
 def _answer(run: Path) -> Any:
-    findings = read_findings(read_search(run))
+    findings = read_search(run).findings
     assert findings is not None
     assert findings.answer is not None
     return findings.answer

@@ -15,7 +15,7 @@ import pytest
 from wfbench.contract import UsageError
 from wfbench.orders import all_orders
 from wfbench.search.engine import run_searches
-from wfbench.search.history import read_findings, read_search
+from wfbench.search.history import read_search
 from wfbench.search.job import SearchJob
 from wfbench.search.planning import stored_config
 from wfbench.search.search import Search
@@ -142,7 +142,7 @@ def test_a_joint_training_that_breaks_down_does_not_stop_the_run(
     search = read_search(run)
     assert [one.reason for one in search.finished()] == ["not-finite"] * 4
     assert not (run / "sweeps").exists()
-    findings = read_findings(search)
+    findings = search.findings
     assert findings is not None
     assert findings.answer is None
     assert findings.sentences() == ()
@@ -178,7 +178,7 @@ def test_only_named_orders_are_trained_and_swept(
     for one in done[:3]:
         sweep = read_sweeps(tmp_path / "r" / "sweeps" / f"{one.workflow:03d}.npz")["normal"]
         assert sweep.orders == wanted
-    findings = read_findings(read_search(tmp_path / "r"))
+    findings = read_search(tmp_path / "r").findings
     assert findings is not None
     assert findings.answer is not None
     assert {one.order for one in findings.answer.orders} == set(wanted)
@@ -289,7 +289,7 @@ def test_a_finished_event_says_what_was_known_by_then(run: Path) -> None:
     assert "First answer, from one training" in said[0][0]
     assert all(said)
     assert any("specialised order" in line for line in said[-1])
-    findings = read_findings(read_search(run))
+    findings = read_search(run).findings
     assert findings is not None
     assert findings.sentences() == said[-1]
     assert isinstance(read_search(run).entries[-2].event, WorkflowFinished)
