@@ -23,6 +23,7 @@ from wfbench.search.subjects import Subject
 from wfbench.settings.selection import select
 from wfbench.store.evaluations import save_evaluation
 from wfbench.store.places import DEFAULT, MATRIX_FILE, find_run
+from wfbench.store.run import SPECIAL_FOLDER
 from wfbench.store.sweeps import NORMAL, Sweep
 
 if TYPE_CHECKING:
@@ -166,6 +167,8 @@ def evaluate(
     name, place = str(policy), Path(out)
     if orders is not None and (red or horizon):
         raise UsageError("--orders plays the environment as it is given; leave --red and --horizon")
+    if orders is not None and order is not None:
+        raise UsageError("--order names one order, --orders several; leave one of them out")
     run = _owner(name, place) if save else None
     subject = _subject(name, place, env, order, greedy=greedy)
     [chosen] = select(plugin_host(), {"collector": [collector]})["collector"]
@@ -200,6 +203,7 @@ def _owner(policy: str, out: Path) -> Path:
     given = Path(policy)
     try:
         run = given.parent if given.is_file() else find_run(out, policy)
+        run = run.parent if run.name == SPECIAL_FOLDER else run
     except UsageError:
         run = given
     if not (run / "config.json").exists():

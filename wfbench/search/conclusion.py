@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from wfbench.contract import Order
 from wfbench.orders import format_order, short_names
+from wfbench.orders.compliance import MIN_CHOICES
 from wfbench.search.answer import Answer, PairEffect, find_answer, share_interval
+from wfbench.search.answer.quantiles import t_quantile
 from wfbench.store.events import FREE, JOINT, SPECIAL, WorkflowResult
 from wfbench.store.sweeps import NORMAL, STRESS, Sweep
 
@@ -61,13 +61,15 @@ class Findings:
 
     @property
     def specialised(self) -> list[tuple[WorkflowResult, Sweep]]:
-        """Return the specialised orders, best first."""
+        """Return the specialised orders that had the largest budget, best first."""
         found = [
             (result, sweeps[NORMAL])
             for result, sweeps in self.trainings
             if result.stage == SPECIAL and result.sound
         ]
-        return sorted(found, key=lambda one: -one[1].env_return.mean())
+        most = max((result.env_steps for result, _ in found), default=0)
+        equal = [one for one in found if one[0].env_steps == most]
+        return sorted(equal, key=lambda one: -one[1].env_return.mean())
 
     def sentences(self) -> tuple[str, ...]:
         """Return the conclusion, one statement per line; empty before the first answer."""
@@ -85,15 +87,16 @@ class Findings:
 
     def _about_specialised(self) -> str:
         result, sweep = self.specialised[0]
-        returns = sweep.env_return.reshape(-1)
-        half = 1.96 * returns.std(ddof=1) / np.sqrt(len(returns)) if len(returns) > 1 else np.nan
+        count = int(sweep.choices.sum())
         share, *_ = share_interval(sweep.right.reshape(-1), sweep.choices.reshape(-1))
-        right = "no choices" if share is None else f"{share:.1%} of its choices right"
+        right = f"untested: {count} choices"
+        if share is not None and count >= MIN_CHOICES:
+            right = f"{share:.1%} of its choices right"
         many = len(self.specialised)
         return (
             f"Best of {many} specialised {'order' if many == 1 else 'orders'}: "
-            f"{format_order(result.order, self.units)} at {returns.mean():.2f} ± {half:.2f} "
-            f"({right})."
+            f"{format_order(result.order, self.units)} at {sweep.env_return.mean():.2f} ± "
+            f"{half_over_seeds(sweep):.2f} over the episodes of one training ({right})."
         )
 
 
@@ -101,15 +104,14 @@ def _about_orders(answer: Answer, units: tuple[str, ...]) -> list[str]:
     best = format_order(answer.best_order, units)
     if answer.verdict == "provisional":
         says = (
-            f"First answer, from one training: mean return {answer.mean_return:.2f} over "
-            f"{len(answer.orders)} orders, {best} best so far. Whether orders differ needs a "
-            "second training."
+            f"First answer, from one training: mean return {answer.mean_return:.2f} over all "
+            f"orders, {best} best so far. Whether orders differ needs a second training."
         )
         return [says]
     if answer.verdict == "no-difference":
         return [_no_difference(answer)]
     others = len(answer.best) - 1
-    told = f"{others} other orders cannot be told from it" if others else "it is the only one"
+    told = f"{others} more cannot be told from it" if others else "no other comes near"
     mean = {one.order: one.estimate for one in answer.orders}[answer.best_order]
     return [
         f"{_effects(answer.effects, units)}.",
@@ -121,7 +123,7 @@ def _no_difference(answer: Answer) -> str:
     """Say that orders do not differ, or that this run could not tell."""
     most, mean = answer.largest_difference, f"mean return {answer.mean_return:.2f}"
     bound = f"no order can be {most:.2f} points worse than the best"
-    if answer.few_choices:
+    if answer.few_choices and most <= _NEGLIGIBLE:
         few = f"a good defender faces {answer.choices.per_episode:.2f} choices per episode"
         return f"The order makes no difference here, because {few}: {mean}; {bound}."
     if most <= _NEGLIGIBLE:
@@ -144,7 +146,7 @@ def _effects(effects: Sequence[PairEffect], units: tuple[str, ...]) -> str:
         said.append(f"{len(strong) - _SHOWN} more pairs matter less")
     weak = [abs(one.effect or 0.0) + (one.half or 0.0) for one in known if not one.significant]
     if weak:
-        said.append(f"no other pair matters: all below {max(weak):.1f}")
+        said.append(f"no other pair matters: all below {math.ceil(10 * max(weak)) / 10:.1f}")
     return "; ".join(said)
 
 
@@ -161,8 +163,8 @@ def _about_choices(answer: Answer, anyway: int | None) -> str:
     choices, orders = answer.choices, len(answer.orders)
     if choices.share_right is None or len(choices.untested) == orders:
         return (
-            f"Compliance is untested: {choices.per_episode:.2f} choices per episode, "
-            f"{choices.choices} in all."
+            f"Compliance is untested: no order has {MIN_CHOICES} choices on record "
+            f"({choices.per_episode:.2f} per episode)."
         )
     more = [f"{len(choices.untested)} untested"] if choices.untested else []
     more += [] if anyway is None else [f"{anyway} even without being told an order"]
@@ -178,9 +180,10 @@ def _about_stress(answer: Answer, held: int) -> str:
     choices = answer.choices
     if choices.share_right is None:
         return f"After {held} held steps there are no choices."
+    untested = f" ({len(choices.untested)} untested)" if choices.untested else ""
     return (
         f"After {held} held steps {len(choices.followed)} of {len(answer.orders)} orders are "
-        f"followed: "
+        f"followed{untested}: "
         f"{choices.share_right:.1%} of {choices.per_episode:.1f} choices per episode are right."
     )
 
@@ -191,14 +194,21 @@ def _about_cost(answer: Answer) -> str:
         return ""
     value = cost.against_best
     half = (value.high - value.low) / 2
+    these = "" if cost.about == "orders" else ", for these policies; --free 2 tells more"
+    points = f"{abs(value.value):.2f} ± {half:.2f} points"
     if value.low > 0:
-        return f"Following the best order costs {value.value:.2f} ± {half:.2f} points."
+        return f"Following the best order costs {points}{these}."
+    if value.high < 0:
+        return f"Policies that follow the best order do better than free ones, by {points}{these}."
     return (
         f"Following the best order costs nothing that could be measured ({value.value:.2f} ± "
-        f"{half:.2f} points against a policy without an order)."
+        f"{half:.2f} points against a policy without an order{these})."
     )
 
 
-def order_means(sweep: Sweep) -> dict[Order, float]:
-    """Return the mean return of every order of a sweep."""
-    return dict(zip(sweep.orders, sweep.env_return.mean(axis=1).tolist(), strict=True))
+def half_over_seeds(sweep: Sweep) -> float:
+    """Return half the 95 % interval of a sweep's mean return over its env seeds."""
+    by_seed = sweep.env_return.mean(axis=0)
+    if len(by_seed) < 2:
+        return math.nan
+    return t_quantile(0.95, len(by_seed) - 1) * float(by_seed.std(ddof=1)) / math.sqrt(len(by_seed))

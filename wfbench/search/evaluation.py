@@ -183,7 +183,8 @@ def _cross_row(subject: Subject, setup: Setup, judges: Sequence[Order], changed:
     if subject.order is None:
         raise UsageError(f"{subject.name} follows no order")
     played = _play(subject, setup, judges)
-    by_order = [rows[:, FIELDS.index("compliance")].mean() for rows in played.rows]
+    pooled = find_definition(setup.definition).pooled
+    by_order = [summarise(rows, pooled=pooled).compliance for rows in played.rows]
     env_return = float(played.rows[0][:, FIELDS.index("env_return")].mean())
     return CrossRow(subject.order, env_return, np.array(by_order), changed)
 

@@ -109,7 +109,14 @@ class TaskMaker:
         if first < len(shared):
             return shared[first : first + job.batch]
         self._give_prior(finished)
-        return [(SPECIAL, order) for order in self._ask(count)]
+        asked = self._ask(count)
+        for order in asked:
+            if order not in job.drawn_orders:
+                raise UsageError(
+                    f"searcher {job.searcher.spec.name!r} asked for {job.written(order)}, which "
+                    "was not trained; leave the environment's option orders out"
+                )
+        return [(SPECIAL, order) for order in asked]
 
     def _give_prior(self, finished: Sequence[WorkflowResult]) -> None:
         """Tell a searcher that can use it how well the joint policies do under each order."""

@@ -194,15 +194,20 @@ PRESETS: dict[str, dict[str, Any]] = {
     "sequential": {**_ONE_ENV, "trainer": ("ppo-sequential",), "update_every": 10_000},
     "limited": {**_DOCUMENTED, "n_envs": 50, "max_episodes": 100, "min_episodes": 10},
     "aggressive": {**_DOCUMENTED, "n_envs": 500, "max_episodes": 20, "min_episodes": 3},
-    "per-order": {**_PER_ORDER, "trainer": ("ppo:entropy=0.01,lr_end=0.1,minibatches=8",)},
+    "per-order": {
+        **_PER_ORDER,
+        "trainer": ("ppo:entropy=0.01,lr_end=0.1,minibatches=8,privileged=false",),
+    },
     "best": {
-        "training": PER_ORDER,
+        **_PER_ORDER,
+        "env": "cage2:memory=true,actions=reduced",
+        "trainer": ("ppo:entropy=0.02,lr_end=0.02,minibatches=4,privileged=false",),
+        "epochs": 6,
         "searcher": "given:SEUHD",
         "workflows": 1,
         "max_episodes": 800,
         "lambda_": 3.0,
         "stop": "budget",
-        "definition": "effective@2",
     },
     "smoke": {**_SMALL, "workflows": 2, "max_episodes": 3, "min_episodes": 1},
 }

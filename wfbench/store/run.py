@@ -32,6 +32,8 @@ from .sweeps import Sweep, read_sweeps, write_sweeps
 from .table import UPDATE_COLUMNS, WORKFLOW_COLUMNS, CsvTable, EventRows, event_row, stat_columns
 
 EVENTS_FILE = "events.jsonl"
+SPECIAL_FOLDER = "policies"
+"""Where the policies that were specialised for an order are kept."""
 
 
 class RunStore:
@@ -190,7 +192,7 @@ def checkpoint_path(path: Path, workflow: int) -> Path:
 
 def special_path(path: Path, order: str) -> Path:
     """Return where the policy that was specialised for an order is kept."""
-    return path / "policies" / f"{order.replace('>', '')}.npz"
+    return path / SPECIAL_FOLDER / f"{order.replace('>', '')}.npz"
 
 
 def sweep_path(path: Path, workflow: int) -> Path:

@@ -31,9 +31,8 @@ class ScoringSearcher(ABC):
         self._prior: NDArray[np.float64] = np.zeros(len(self._orders))
 
     def prior(self, scores: Mapping[Order, float]) -> None:
-        """Take what orders are expected to score; one that is not named counts as the worst."""
-        worst = min(scores.values())
-        self._prior = np.array([scores.get(order, worst) for order in self._orders])
+        """Take what orders are expected to score; one that is not named cannot be asked for."""
+        self._prior = np.array([scores.get(order, -math.inf) for order in self._orders])
 
     def ask(self) -> Order:
         """Return the next order to train."""

@@ -83,10 +83,14 @@ class GpUcb(ScoringSearcher):
         """Return scores less prior with mean 0 and variance 1, and the mean and sd they had."""
         scores = self.effective_scores() - self._prior[self._indices]
         if not len(scores):
-            return scores, 0.0, float(self._prior.std()) or 1.0
+            return scores, 0.0, self._spread() or 1.0
         centre = float(scores.mean())
-        scale = float(scores.std()) or float(self._prior.std()) or 1.0
+        scale = float(scores.std()) or self._spread() or 1.0
         return (scores - centre) / scale, centre, scale
+
+    def _spread(self) -> float:
+        """Return the standard deviation of the prior."""
+        return float(self._prior[np.isfinite(self._prior)].std())
 
     def _expected(self, asked: Sequence[int] = ()) -> gp.Posterior:
         """Return the posterior of the scores themselves, in units of their deviation."""

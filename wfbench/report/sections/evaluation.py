@@ -52,6 +52,12 @@ def cells_data(cells: Sequence[EvaluationCell], published: Sequence[Published]) 
     }
 
 
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean of what was tested; None if nothing was."""
+    known = [value for value in values if value is not None and not math.isnan(value)]
+    return fmean(known) if known else None
+
+
 def cross_data(
     judges: Sequence[Order], crossed: Sequence[CrossRow], own: Order | None, units: Sequence[str]
 ) -> dict[str, Any]:
@@ -68,13 +74,13 @@ def cross_data(
             }
         )
         given.append(compliance.pop(judges.index(row.order)))
-        others += [fmean(compliance)] if compliance else []
+        others += compliance
     return {
         "judges": [format_order(judge, units) for judge in judges],
         "own": None if own is None else format_order(own, units),
         "rows": rows,
-        "by_the_order_given": fmean(given),
-        "by_other_orders": fmean(others) if others else None,
+        "by_the_order_given": _mean(given),
+        "by_other_orders": _mean(others),
     }
 
 
@@ -132,8 +138,8 @@ def _decode_cell(values: Values) -> EvaluationCell:
 def _crossed(values: Values, units: Sequence[str] | None) -> Parts:
     """Return whether behaviour follows the order."""
     given, others = values["by_the_order_given"], values["by_other_orders"]
-    headline = Check("orders", "open", "there is only one order, so nothing to compare")
-    if others is not None:
+    headline = Check("orders", "open", "there is only one order, or no order was tested")
+    if given is not None and others is not None:
         says = f"compliance {given:.2f} by the order given, {others:.2f} by the average other order"
         headline = Check("orders", "good", says)
         if given - others < _TELLING:
@@ -222,7 +228,7 @@ def _matrix(rows: Sequence[Values], place: Mapping[str, int]) -> Exhibit:
     for order in shown:
         # Where several policies were trained for one order, a cell is their mean.
         same = [row["compliance"] for row in rows if row["order"] == order]
-        cells += [(order, judge, fmean(one[place[judge]] for one in same)) for judge in shown]
+        cells += [(order, judge, _mean([one[place[judge]] for one in same])) for judge in shown]
     return Exhibit(
         title="Does behaviour follow the order?",
         reading="Compliance of the policy that was given one order (row) when it is judged by "
@@ -240,13 +246,13 @@ def _by_distance(
         return
     judges = [parse_order(judge, units) for judge in place]
     pairs = len(units) * (len(units) - 1) // 2
-    by_swaps: dict[int, list[float]] = {}
+    by_swaps: dict[int, list[float | None]] = {}
     for row in rows:
         order = parse_order(row["order"], units)
         for judge, compliance in zip(judges, row["compliance"], strict=True):
             by_swaps.setdefault(round(pairs * kendall(order, judge)), []).append(compliance)
     cells = [
-        ("mean over orders", swaps, fmean(values), len(values))
+        ("mean over orders", swaps, _mean(values), len(values))
         for swaps, values in sorted(by_swaps.items())
     ]
     heads = "curve | pairs ranked differently | compliance .3 | pairs of orders"

@@ -7,15 +7,14 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from wfbench.orders import format_order, short_names
 from wfbench.report import document as doc
 from wfbench.report.written import duration, many
 from wfbench.search.answer import Answer, find_answer, share_interval
-from wfbench.search.conclusion import Findings
+from wfbench.search.conclusion import Findings, half_over_seeds
 from wfbench.search.history import RecordedSearch
 from wfbench.store.events import RunWarning, WorkflowFailed
+from wfbench.store.run import special_path
 from wfbench.store.sweeps import NORMAL, STRESS, Sweep, right_by
 
 from .common import around, how_to_read, machine_facts, made_by, table
@@ -89,6 +88,11 @@ def _next(search: RecordedSearch, findings: Findings) -> Iterator[str]:
     yield f"files are in {search.path}"
     if not search.complete:
         yield f"next: wfbench run --resume {run}"
+    elif findings.specialised:
+        order = search.written(findings.specialised[0][0].order)
+        policy = special_path(search.path, order)
+        yield f"any order: wfbench evaluate {run} --order {order.replace('>', '')}"
+        yield f"next: wfbench evaluate {shlex.quote(str(policy))}"
     elif findings.answer is not None:
         order = format_order(findings.answer.best_order, search.units).replace(">", "")
         yield f"next: wfbench evaluate {run} --order {order}"
@@ -106,12 +110,12 @@ def _answer_exhibits(
         for one in (ranked[:5] if brief else ranked)
     ]
     heads = "order | return (points) .2 ± | may be best | choices (per episode) .2 | right .3"
-    about = "any training" if answer.about == "orders" else "this one policy"
+    about = "comparing orders, whatever the training" if answer.about == "orders" else "this policy"
     yield doc.Exhibit(
         title="Which orders are best?",
         reading=f"Mean return of {answer.trainings} joint "
         f"{'policy' if answer.trainings == 1 else 'policies'} under every order on common seeds; "
-        f"the interval is about {about}. Filled: cannot be told from the best. Right is the share "
+        f"the interval is for {about}. Filled: cannot be told from the best. Right is the share "
         "of choices that follow the order.",
         table=table(f"{heads} | followed", rows),
         picture=doc.Dots("order", "return", "low", "high", strong="may be best"),
@@ -182,8 +186,7 @@ def _variance(answer: Answer) -> doc.Exhibit:
 def _trainings(search: RecordedSearch, findings: Findings) -> Iterator[doc.Exhibit]:
     rows = []
     for result, sweeps in findings.trainings:
-        returns = sweeps[NORMAL].env_return if NORMAL in sweeps else np.zeros(0)
-        half = 1.96 * returns.std() / returns.size**0.5 if returns.size else math.nan
+        half = half_over_seeds(sweeps[NORMAL]) if NORMAL in sweeps else math.nan
         rows.append(
             (
                 *(result.workflow + 1, result.stage, search.written(result.order)),
@@ -198,7 +201,7 @@ def _trainings(search: RecordedSearch, findings: Findings) -> Iterator[doc.Exhib
         title="What was trained?",
         reading="Joint policies follow all orders, free ones none; specialised ones start from the "
         "first joint policy with the same budget, so that they can be compared. Returns are on "
-        "fresh seeds, with an interval over episodes.",
+        "fresh seeds; the interval is over env seeds and tells nothing about other trainings.",
         table=table(f"{heads} | right under stress .3 | steps | ended by", rows),
     )
 
