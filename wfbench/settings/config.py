@@ -40,7 +40,7 @@ class RunConfig:
     trainer: tuple[str, ...] = _setting(("ppo",), "Trainer.", kind="trainer")
     searcher: str = _setting("gp-ucb", "Searcher, which chooses the orders.", kind="searcher")
     n_envs: int = _setting(200, "Environments stepped together.")
-    joint_episodes: int = _setting(100, "Episodes per environment of a joint training.")
+    joint_episodes: int = _setting(150, "Episodes per environment of a joint training.")
     specialise: int = _setting(3, "Orders to specialise after joint training.")
     eval_episodes: int = _setting(200, "Episodes per order to evaluate a policy with.")
     stress: int = _setting(15, "Steps that blue is held in stress episodes; 0: no stress.")
