@@ -64,13 +64,13 @@ class RunConfig:
     definition: str = _setting("choices", "Definition of compliance.")
     no_fix: float = _setting(0.5, "Compliance of an episode without a graded choice, 0 to 1.")
     inherit: str = _setting(
-        "nearest", "Per order: start from the nearest or previous policy, or none."
+        "nearest", "Per order: policy to start from (nearest, previous or none)."
     )
     score: str = _setting(
         "last-episodes:3",
-        "Per order: score by last-episodes:N of training, or by evaluate:N.",
+        "Per order: score of an order (last-episodes:N of training, or evaluate:N).",
     )
-    stop: str = _setting("compliant", "Per order: stop an order when compliant, or by budget.")
+    stop: str = _setting("compliant", "Per order: when to stop an order (compliant, or budget).")
     patience: int = _setting(0, "Per order: episodes without progress before giving up; 0: never.")
     total_episodes: int = _setting(0, "Maximum episodes of the run; 0: no limit.")
     max_seconds: float = _setting(0.0, "Maximum seconds of the run; 0: no limit.")
