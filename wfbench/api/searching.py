@@ -109,11 +109,12 @@ def run(
     smoke: a tiny run that shows whether everything works.
     progress: called with a Progress after every event.
     settings: what `wfbench run --help` lists, such as env, collector, trainer, searcher, n_envs,
-        workflows, max_episodes, red, seed, seeds and executor.
+        specialise, max_episodes, red, seed, seeds and executor.
 
-    Several collectors, trainers or seeds give a Matrix of runs, else the result is a Run.
+    Several collectors or trainers give a Matrix of runs, and so do several seeds with one training
+    per order. Else the result is a Run.
 
-    Example: wfbench.run(workflows=5, n_envs=50, seed=1).best
+    Example: wfbench.run(specialise=1, n_envs=50, seed=1).best
     """
     resolved = resolve_settings(settings, preset, config, options, smoke=smoke)
     return run_resolved(resolved, out=Path(out), name=name, smoke=smoke, progress=progress)

@@ -42,9 +42,11 @@ def run(
 ) -> None:
     """Search for the best order and the policy that follows it.
 
+    One policy learns all orders (joint training), then the searcher picks orders to specialise.
+    --training per-order trains a policy per order instead.
+    --seeds N trains N joint policies, or makes N searches with one training per order.
     Repeat --collector or --trainer, or say `all`, to run every combination with the same seeds.
-    --executor processes:N trains N orders at a time, --seeds N makes N searches.
-    Resume an interrupted run with --resume.
+    --executor processes:N runs N trainings at a time. Resume an interrupted run with --resume.
     """
     from wfbench.api.searching import resume_resolved, run_resolved
 

@@ -278,7 +278,7 @@ def wfbench_update_finished(event: contract.Event) -> None:
 
 @hookspec
 def wfbench_workflow_finished(event: contract.Event) -> None:
-    """Observe that the training of one order ended, well or not.
+    """Observe that one training, of all orders or of one, ended, well or not.
 
     For example::
 

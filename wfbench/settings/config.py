@@ -40,19 +40,21 @@ class RunConfig:
     trainer: tuple[str, ...] = _setting(("ppo",), "Trainer.", kind="trainer")
     searcher: str = _setting("gp-ucb", "Searcher, which chooses the orders.", kind="searcher")
     n_envs: int = _setting(200, "Environments stepped together.")
-    joint_episodes: int = _setting(150, "Episodes per environment of a joint training.")
-    specialise: int = _setting(3, "Orders to specialise after joint training.")
-    eval_episodes: int = _setting(200, "Episodes per order to evaluate a policy with.")
-    stress: int = _setting(15, "Steps that blue is held in stress episodes; 0: no stress.")
-    free: int = _setting(1, "Policies to train without an order, to compare with.")
-    workflows: int = _setting(20, "Number of orders to train, one training each.")
+    joint_episodes: int = _setting(150, "Joint: episodes per environment of a joint training.")
+    specialise: int = _setting(3, "Joint: orders to specialise.")
+    eval_episodes: int = _setting(200, "Joint: episodes per order to evaluate a policy with.")
+    stress: int = _setting(15, "Joint: steps that blue is held in stress episodes; 0: no stress.")
+    free: int = _setting(1, "Joint: policies to train without an order, to compare with.")
+    workflows: int = _setting(20, "Per order: number of orders to train.")
     max_episodes: int = _setting(50, "Maximum episodes per environment and order.")
-    min_episodes: int = _setting(5, "Minimum episodes per environment and order.")
+    min_episodes: int = _setting(5, "Per order: minimum episodes per environment and order.")
     update_every: int = _setting(100, "Steps per environment between updates.")
-    threshold: float = _setting(0.95, "Compliance at which an order counts as learned, 0 to 1.")
+    threshold: float = _setting(
+        0.95, "Share of right choices from which an order counts as followed."
+    )
     lambda_: float = _setting(30.0, "Weight of the alignment reward.", key="lambda")
-    lambda_end: float = _setting(1.0, "Share of lambda left when joint training ends.")
-    lambda_special: float = _setting(0.1, "Share of lambda in specialising.")
+    lambda_end: float = _setting(1.0, "Joint: share of lambda left when joint training ends.")
+    lambda_special: float = _setting(0.1, "Joint: share of lambda in specialising.")
     beta: float = _setting(2.0, "Exploration weight of the searcher.", role="searcher")
     gamma: float = _setting(0.99, "Discount factor per step.", role="trainer")
     epochs: int = _setting(6, "Passes over the data per update.", role="trainer")
@@ -61,21 +63,24 @@ class RunConfig:
     red: str = _setting("bline", "Red agent, the intruder.", role="env")
     definition: str = _setting("choices", "Definition of compliance.")
     no_fix: float = _setting(0.5, "Compliance of an episode without a graded choice, 0 to 1.")
-    inherit: str = _setting("nearest", "Policy to start from: nearest, previous or none.")
-    score: str = _setting(
-        "last-episodes:3", "Score of an order: last-episodes:N of training, or evaluate:N."
+    inherit: str = _setting(
+        "nearest", "Per order: policy to start from (nearest, previous or none)."
     )
-    stop: str = _setting("compliant", "When to stop an order: compliant, or budget.")
-    patience: int = _setting(0, "Episodes without progress before giving up; 0: never.")
+    score: str = _setting(
+        "last-episodes:3",
+        "Per order: score of an order (last-episodes:N of training, or evaluate:N).",
+    )
+    stop: str = _setting("compliant", "Per order: when to stop an order (compliant, or budget).")
+    patience: int = _setting(0, "Per order: episodes without progress before giving up; 0: never.")
     total_episodes: int = _setting(0, "Maximum episodes of the run; 0: no limit.")
     max_seconds: float = _setting(0.0, "Maximum seconds of the run; 0: no limit.")
     device: str = _setting("cpu", "Device of the trainer.")
     seed: int = _setting(0, "Random seed.")
     seeds: int = _setting(
-        0, "Joint trainings, or searches with consecutive seeds; 0: 2 joint trainings, 1 search."
+        0, "Joint policies to train, or searches that train per order; 0: 2 policies, 1 search."
     )
     executor: str = _setting("local", "Executor, which decides where to train.", kind="executor")
-    batch: int = _setting(0, "Orders to ask for at a time; 0: enough to keep the executor busy.")
+    batch: int = _setting(0, "Trainings to plan at a time; 0: enough to keep the executor busy.")
 
     def __post_init__(self) -> None:
         for name, (holds, rule) in _RULES.items():

@@ -104,8 +104,9 @@ def how_to_read(units: Sequence[str]) -> str:
     names = f" ({letters})" if letters else ""
     return (
         f"An order says which units{names} are to be repaired first. Return is the environment's "
-        "reward summed over an episode, higher is better; compliance is the share of repairs that "
-        "follow the order."
+        "reward summed over an episode, higher is better. Choices are repairs made while several "
+        "unit types were compromised; right is the share of choices that follow the order. "
+        "Compliance is that share, unless another definition is named."
     )
 
 
