@@ -43,6 +43,7 @@ def test_its_ppo_trains_one_policy_for_all_orders(tmp_path):
         assert all("approx_kl" in stats for stats in learned)
 
     told = [load_policy(tmp_path / "one", order=order, seed=0) for order in ("SEUHD", "DHUES")]
-    assert [(one.label.trainer, one.label.order) for one in told] == [("sb3-ppo", ())] * 2
+    assert [one.label.order for one in told] == [(), ()]
+    assert all(one.label.trainer.startswith("sb3-ppo:") for one in told)
     obs = np.random.default_rng(1).integers(0, 2, (1000, *told[0].obs_shape)).astype(np.uint8)
     assert not np.array_equal(*(one.act(obs) for one in told))
