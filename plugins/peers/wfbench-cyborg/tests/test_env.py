@@ -2,21 +2,39 @@ from __future__ import annotations
 
 import random
 import shutil
+from contextlib import closing
+from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 
-from wfbench.contract import PluginError
+from wfbench.contract import EnvRef, PluginError
+from wfbench.orders import parse_order
+from wfbench.orders.codes import OrderCode
 from wfbench.testing import check_env
 from wfbench_cage2.workflow import WORKFLOW as CAGE2
 from wfbench_cyborg.env import CyborgEnv
-from wfbench_cyborg.model import HOSTS, REMOVE, RESTORE, WORKFLOW
+from wfbench_cyborg.model import HOSTS, OBS_SIZE, REMOVE, RESTORE, SLEEP, WORKFLOW
 from wfbench_cyborg.options import CyborgOptions
 from wfbench_cyborg.plugin import wfbench_envs
 
 [ENV] = wfbench_envs()
 USER0, SERVER = HOSTS.index("User0"), HOSTS.index("Op_Server0")
+HELD = 12
+
+
+def steps(form: dict[str, Any], actions: list[int]) -> list[Any]:
+    """What each step of episodes of 20 steps in this form returns."""
+    options = {"red": "bline", "episode_steps": 20}
+    with closing(EnvRef(ENV.name, ENV.factory, options=options, form=form).make()) as env:
+        env.reset(seed=4)
+        seen = []
+        for action in actions:
+            seen.append(env.step(action))
+            if seen[-1][3]:
+                env.reset()
+        return seen
 
 
 def test_the_workflow_model_is_that_of_cage2():
@@ -31,6 +49,7 @@ def test_the_promises_of_an_env_are_kept(red):
     applies = [promise.name for promise in promises if promise.kept]
     assert "no global random state is read or changed" in applies
     assert "a workflow model is complete, and step() reports what it needs" in applies
+    assert "asked to show orders, it has the same episodes, each with its order" in applies
 
 
 @pytest.mark.usefixtures("simulator")
@@ -69,6 +88,32 @@ def test_masks_are_of_before_the_action_and_fixes_say_what_they_ended():
     info = env.step(RESTORE + USER0)[4]
     assert info["compromised_hosts"] >> USER0 & 1
     assert info["ended_session"] is False
+
+
+@pytest.mark.usefixtures("simulator")
+def test_while_blue_is_held_it_sleeps_in_every_episode():
+    fix = REMOVE + SERVER
+    held = steps({"hold": str(HELD)}, [fix] * 40)
+    slept = steps({}, ([SLEEP] * HELD + [fix] * (20 - HELD)) * 2)
+    for (obs, *others), (wanted, *expected) in zip(held, slept, strict=True):
+        assert np.array_equal(obs, wanted)
+        assert others == expected
+    ended = [step[4]["ended_session"] for step in held]
+    assert not any(ended[:HELD] + ended[20 : 20 + HELD])
+    assert any(ended[HELD:20])
+    assert any(ended[20 + HELD :])
+    assert any(step[4]["ended_session"] for step in steps({}, [fix] * HELD))
+
+
+@pytest.mark.usefixtures("simulator")
+def test_an_order_is_shown_behind_the_observation_while_blue_is_held():
+    code = OrderCode("pairs", len(WORKFLOW.units))
+    shown = steps({"orders": "SEUHD", "hold": str(HELD)}, [RESTORE + SERVER] * 20)
+    bare = steps({"hold": str(HELD)}, [RESTORE + SERVER] * 20)
+    for (obs, *others), (wanted, *expected) in zip(shown, bare, strict=True):
+        assert np.array_equal(obs[:OBS_SIZE], wanted)
+        assert np.array_equal(obs[OBS_SIZE:], code.encode(parse_order("SEUHD", WORKFLOW.units)))
+        assert others == expected
 
 
 @pytest.mark.usefixtures("simulator")

@@ -9,6 +9,9 @@ import pytest
 
 TRAIN = ["run", "--preset", "per-order", "--name", "ours", "--workflows", "1"]
 TRAIN += ["--n-envs", "4", "--max-episodes", "1", "--min-episodes", "1", "--quiet"]
+JOINT = ["run", "--env", "cage2:orders=SEUHD;USEHD", "--name", "joint", "--seeds", "1"]
+JOINT += ["--n-envs", "4", "--joint-episodes", "1", "--specialise", "0", "--free", "0"]
+JOINT += ["--eval-episodes", "2", "--stress", "0", "--quiet"]
 JUDGE = ["evaluate", "ours", "--env", "cyborg", "--episodes", "6", "--horizon", "30", "--json"]
 
 
@@ -25,10 +28,11 @@ def wfbench(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a policy was trained on cage2."""
+    """Where policies were trained on cage2, one for an order and one for any."""
     folder = tmp_path_factory.mktemp("runs")
-    done = wfbench(*TRAIN, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    for command in (TRAIN, JOINT):
+        done = wfbench(*command, cwd=folder)
+        assert done.returncode == 0, done.stderr
     return folder
 
 
@@ -45,6 +49,20 @@ def test_a_policy_trained_on_ours_is_judged_in_the_simulator(trained, collector)
         ("sleep", 6),
     ]
     assert all(cell["env_return"] < 0 for cell in answer["cells"])
+
+
+@pytest.mark.usefixtures("simulator")
+def test_a_joint_policy_follows_an_order_there_also_after_being_held(trained):
+    judge = ["evaluate", "joint", "--env", "cyborg", "--order", "SEUHD", "--red", "meander"]
+    judge += ["--episodes", "6", "--horizon", "30", "--stress", "10", "--collector", "sequential"]
+    done = wfbench(*judge, "--json", cwd=trained)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert (answer["env"], answer["order"]) == ("cyborg", "S>E>U>H>D")
+    [cell] = answer["cells"]
+    assert cell["episodes"] == 6
+    assert cell["env_return"] < 0
+    assert cell["stress_return"] < 0
 
 
 def test_without_the_simulator_one_line_says_how_to_get_it(trained):

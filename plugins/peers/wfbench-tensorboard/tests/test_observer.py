@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,22 @@ SEARCH = [
 ]
 
 
+JOINT = [
+    "--env",
+    "synthetic-batch:obs_size=6,num_actions=5,episode_length=10,orders=U>E>O>S>D;D>S>O>E>U",
+    "--n-envs",
+    "4",
+    "--joint-episodes",
+    "2",
+    "--specialise",
+    "0",
+    "--eval-episodes",
+    "4",
+    "--stress",
+    "0",
+]
+
+
 def scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
     found = EventAccumulator(str(folder))
     found.Reload()
@@ -38,9 +55,11 @@ def scalars(folder: Path) -> dict[str, list[tuple[int, float]]]:
     }
 
 
-def run(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: str, cwd: Path, settings: Sequence[str] = SEARCH, **variables: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "wfbench", "run", *SEARCH, "--name", "one", "--quiet", *arguments],
+        [sys.executable, "-m", "wfbench", "run", *settings, "--name", "one", "--quiet", *arguments],
         cwd=cwd,
         env={**os.environ, **variables},
         capture_output=True,
@@ -66,6 +85,19 @@ def test_a_run_leaves_its_curves_beside_its_other_files(tmp_path):
         assert [value for _, value in curves[tag]] == pytest.approx([value for _, value in told])
     assert "update/time/work" in curves
     assert not {"update/update", "update/env_steps_spent", "workflow/seed"} & curves.keys()
+
+
+def test_a_joint_run_leaves_a_point_per_update_and_per_training(tmp_path):
+    done = run("--out", "runs", cwd=tmp_path, settings=JOINT)
+    assert done.returncode == 0, done.stderr
+    curves = scalars(tmp_path / "runs/one/tensorboard")
+    lines = (tmp_path / "runs/one/events.jsonl").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    spent = [e["env_steps_spent"] for e in events if e["event"] == "update"]
+    scores = [e["score"] for e in events if e["event"] == "workflow-finished"]
+    assert [step for step, _ in curves["update/return"]] == spent
+    assert curves["workflow/score"] == [(n, pytest.approx(s)) for n, s in enumerate(scores)]
+    assert len(scores) == 3  # two joint trainings, and one without orders
 
 
 def test_a_directory_of_ones_own(tmp_path):

@@ -16,6 +16,7 @@ HOSTS = (
 
 NUM_ACTIONS = 145
 OBS_SIZE = 4 * len(HOSTS)
+SLEEP = 0
 REMOVE, RESTORE = 15, 132
 """Action = base + host; only Remove and Restore are fixes."""
 
@@ -39,4 +40,5 @@ WORKFLOW = WorkflowModel(
     host_unit=tuple(map(_unit, HOSTS)),
     fix_host=tuple(map(_fix_host, range(NUM_ACTIONS))),
     footholds=(FOOTHOLD,),
+    idle=SLEEP,
 )
