@@ -118,10 +118,10 @@ def test_at_most_one_in_twenty_answers_claims_a_difference_where_there_is_none(
 ) -> None:
     rng = np.random.default_rng((1, trainings))
     claims = 0
-    for _ in range(300):
+    for _ in range(200):
         found = replicates(simulate(rng, trainings, NOTHING, between=between, within=within))
         claims += any_difference(found, 0.95)
-    assert claims / 300 <= 0.05 + slack(0.05, 300)
+    assert claims / 200 <= 0.05 + slack(0.05, 200)
 
 
 @pytest.mark.parametrize("trainings", [2, 3])
@@ -139,7 +139,7 @@ def test_the_interval_of_the_pair_that_matters_covers_the_truth(
 
 
 @pytest.mark.parametrize("trainings", [2, 3])
-@pytest.mark.parametrize("episodes", [2, 10, 100])
+@pytest.mark.parametrize("episodes", [2, 100])
 def test_answers_are_calibrated_where_noise_is_mainly_in_one_pair(
     trainings: int, episodes: int
 ) -> None:

@@ -98,6 +98,8 @@ def _rounded_critical(
 
 def _simulated(parts: list[Part], level: float, controls: range, draws: int) -> Floats:
     """Return the critical values of these controls."""
+    if not parts:
+        return np.zeros(len(controls))
     squares = [_squared_distances(part.factor) for part in parts]
     noise = sum(
         (
