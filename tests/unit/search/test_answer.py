@@ -145,16 +145,16 @@ def test_answers_are_calibrated_where_noise_is_mainly_in_one_pair(
 ) -> None:
     rng = np.random.default_rng((20, trainings))
     claims = covered = together = 0
-    for _ in range(150):
+    for _ in range(100):
         found = replicates(concentrated(rng, trainings, NOTHING, episodes))
         claims += any_difference(found, 0.95)
         all_told = [told(one) for one in pair_effects(found, 0.95)]
         effect, half = all_told[E_BEFORE_U]
         covered += abs(effect) <= half
         together += all(abs(one) <= wide for one, wide in all_told)
-    assert claims / 150 <= 0.05 + slack(0.05, 150)
-    assert covered / 150 >= 0.95 - slack(0.95, 150)
-    assert together / 150 >= 0.95 - slack(0.95, 150)
+    assert claims / 100 <= 0.05 + slack(0.05, 100)
+    assert covered / 100 >= 0.95 - slack(0.95, 100)
+    assert together / 100 >= 0.95 - slack(0.95, 100)
 
 
 @pytest.mark.parametrize("trainings", [2, 3])
