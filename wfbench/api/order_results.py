@@ -21,10 +21,16 @@ class OrderResult:
     score: float
     """Mean return; of joint policies under this order, or of the trainings of this order."""
     low: float
-    """Ends of the 95 % interval of the score; NaN if unknown."""
+    """Lower end of the 95 % interval of the score; NaN if unknown.
+
+    In a joint run it is for comparing orders only: it leaves out how far trainings (or episodes)
+    differ as a whole, so another training's score may well be outside."""
     high: float
+    """Upper end of that interval."""
     interval_over: str
-    """What the interval is about: `episodes` of one training, or `trainings`."""
+    """What the interval is about: `episodes` of one training, or `trainings`.
+
+    In a joint run: how far these change the differences between orders, not their common level."""
     compliance: float
     """NaN if untested. In a joint run: the share of choices that follow the order."""
     compliant: bool

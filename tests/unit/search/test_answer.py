@@ -27,6 +27,11 @@ PAIRS = unit_pairs(5)
 SIGNS = np.array([precedences(order) for order in ORDERS]) / 2
 E_BEFORE_U = PAIRS.index((1, 4))
 NOTHING = np.zeros(len(PAIRS))
+EVERY_FIFTH = range(0, 120, 5)
+EVENLY = np.ones(len(PAIRS))
+MAINLY_ONE = np.full(len(PAIRS), 0.1)
+"""Spread of trainings and episodes by pair where it is mainly in one pair."""
+MAINLY_ONE[E_BEFORE_U] = 1.0
 QUICK = settings(max_examples=12, deadline=None, derandomize=True)
 
 
@@ -45,19 +50,42 @@ def simulate(
     within: float = 5.0,
     episodes: int = 100,
     extra: Floats | float = 0.0,
+    shape: Floats = EVENLY,
+    by_pair: float = 0.0,
 ) -> list[Sweep]:
-    """Return sweeps; trainings differ by `between` points per pair, episodes by `within`."""
+    """Return sweeps; trainings differ by `between` points per pair, episodes by `within`.
+
+    Episodes also differ by `by_pair` points per pair; both have the `shape`.
+    """
     nothing = np.zeros((len(ORDERS), episodes), dtype=np.int64)
     sweeps = []
     for _ in range(trainings):
-        mean = -17 + SIGNS @ (effects + rng.normal(0, between, len(PAIRS))) + extra
+        mean = -17 + SIGNS @ (effects + shape * rng.normal(0, between, len(PAIRS))) + extra
         noise = rng.normal(0, within, (len(ORDERS), episodes)) + rng.normal(0, 4, episodes)
+        if by_pair:
+            noise += SIGNS @ (shape[:, None] * rng.normal(0, by_pair, (len(PAIRS), episodes)))
         sweeps.append(Sweep(ORDERS, mean[:, None] + noise, nothing, nothing))
     return sweeps
 
 
+def concentrated(
+    rng: np.random.Generator, trainings: int, effects: Floats, episodes: int = 100
+) -> list[Sweep]:
+    """Return sweeps with trainings and episodes that differ mainly in one pair."""
+    return simulate(
+        rng,
+        trainings,
+        effects,
+        between=1.0,
+        within=0.5,
+        episodes=episodes,
+        shape=MAINLY_ONE,
+        by_pair=5.0,
+    )
+
+
 def replicates(sweeps: Sequence[Sweep]) -> Replicates:
-    return replicates_of(design_of(ORDERS), [sweep.env_return for sweep in sweeps])
+    return replicates_of(design_of(sweeps[0].orders), [sweep.env_return for sweep in sweeps])
 
 
 def with_choices(sweep: Sweep, choices: NDArray[np.int64], right: NDArray[np.int64]) -> Sweep:
@@ -90,10 +118,10 @@ def test_at_most_one_in_twenty_answers_claims_a_difference_where_there_is_none(
 ) -> None:
     rng = np.random.default_rng((1, trainings))
     claims = 0
-    for _ in range(300):
+    for _ in range(200):
         found = replicates(simulate(rng, trainings, NOTHING, between=between, within=within))
         claims += any_difference(found, 0.95)
-    assert claims / 300 <= 0.05 + slack(0.05, 300)
+    assert claims / 200 <= 0.05 + slack(0.05, 200)
 
 
 @pytest.mark.parametrize("trainings", [2, 3])
@@ -110,19 +138,44 @@ def test_the_interval_of_the_pair_that_matters_covers_the_truth(
     assert covered / 200 >= 0.95 - slack(0.95, 200)
 
 
-@pytest.mark.parametrize(("trainings", "points"), [(2, 3.6), (3, 0.5), (3, 3.6)])
+@pytest.mark.parametrize("trainings", [2, 3])
+@pytest.mark.parametrize("episodes", [2, 100])
+def test_answers_are_calibrated_where_noise_is_mainly_in_one_pair(
+    trainings: int, episodes: int
+) -> None:
+    rng = np.random.default_rng((20, trainings))
+    claims = covered = together = 0
+    for _ in range(100):
+        found = replicates(concentrated(rng, trainings, NOTHING, episodes))
+        claims += any_difference(found, 0.95)
+        all_told = [told(one) for one in pair_effects(found, 0.95)]
+        effect, half = all_told[E_BEFORE_U]
+        covered += abs(effect) <= half
+        together += all(abs(one) <= wide for one, wide in all_told)
+    assert claims / 100 <= 0.05 + slack(0.05, 100)
+    assert covered / 100 >= 0.95 - slack(0.95, 100)
+    assert together / 100 >= 0.95 - slack(0.95, 100)
+
+
+@pytest.mark.parametrize("trainings", [2, 3])
+@pytest.mark.parametrize(("points", "noise"), [(0.5, "even"), (3.6, "even"), (3.6, "one pair")])
 def test_any_given_best_order_is_among_those_that_may_be_best(
-    trainings: int, points: float
+    trainings: int, points: float, noise: str
 ) -> None:
     rng = np.random.default_rng((3, trainings))
-    best = np.flatnonzero(SIGNS[:, E_BEFORE_U] > 0)
+    ahead = SIGNS[EVERY_FIFTH, E_BEFORE_U] > 0
     kept = bounded = 0
     for _ in range(100):
-        found = replicates(simulate(rng, trainings, effects_of(points), between=0.3, within=3.0))
+        effects = effects_of(points)
+        if noise == "one pair":
+            whole = concentrated(rng, trainings, effects, 40)
+        else:
+            whole = simulate(rng, trainings, effects, between=0.3, within=3.0, episodes=40)
+        found = replicates([part_of(one, EVERY_FIFTH) for one in whole])
         different, raw = any_difference(found, 0.95), beyond_pairs(found, 0.95)
         compared = compare_with_best(found, 0.95, different=different, raw=raw)
-        kept += bool(compared.may_be_best[rng.choice(best)])
-        worse = np.where(SIGNS[:, E_BEFORE_U] > 0, 0.0, points)
+        kept += bool(compared.may_be_best[rng.choice(np.flatnonzero(ahead))])
+        worse = np.where(ahead, 0.0, points)
         bounded += bool((worse <= compared.worse_by_at_most).all())
     assert kept / 100 >= 0.95 - slack(0.95, 100)
     assert bounded / 100 >= 0.95 - slack(0.95, 100)
@@ -334,6 +387,32 @@ def test_orders_whose_pairs_cannot_be_told_apart_are_still_compared() -> None:
     assert answer.largest_effect is None
     assert answer.verdict == "difference"
     assert answer.best == (ORDERS[0],)
+
+
+def test_each_pair_has_the_interval_of_its_own_noise() -> None:
+    answer = find_answer(concentrated(np.random.default_rng(21), 2, effects_of(3.6), 200))
+    halves = [told(one)[1] for one in answer.effects]
+    others = np.delete(halves, E_BEFORE_U)
+    assert halves[E_BEFORE_U] > 4 * others.max()
+
+
+def test_trainings_that_differ_without_spread_of_episodes_are_pooled_over_pairs() -> None:
+    rng = np.random.default_rng(22)
+    sweeps = [
+        replace(one, env_return=np.repeat(one.env_return.mean(axis=1, keepdims=True), 4, axis=1))
+        for one in simulate(rng, 2, NOTHING)
+    ]
+    single = [replace(one, env_return=one.env_return[:, :1]) for one in sweeps]
+    halves = [told(one)[1] for one in pair_effects(replicates(sweeps), 0.95)]
+    assert halves == pytest.approx([halves[0]] * len(PAIRS))
+    assert halves == pytest.approx(
+        [told(one)[1] for one in pair_effects(replicates(single), 0.95)], rel=1e-6
+    )
+
+
+def test_equal_trainings_keep_the_noise_of_their_episodes() -> None:
+    sweep = simulate(np.random.default_rng(23), 1, NOTHING)[0]
+    assert all(told(one)[1] > 0 for one in find_answer([sweep, sweep]).effects)
 
 
 # Variance, choices and cost

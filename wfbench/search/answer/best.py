@@ -34,9 +34,10 @@ def compare_with_best(found: Replicates, level: float, *, different: bool, raw: 
     """Return the comparison; if orders are not `different`, each may be the best.
 
     Means are those that pair effects explain, or raw ones. Trainings favour orders that are alike
-    together, so the noise of a difference depends on which orders differ: the pair space has one
-    variance for positions and one for cycles, and the rest has its own. Simulated critical values
-    account for how well each of them is known.
+    together, so the noise of a difference depends on which orders differ: episodes tell its shape,
+    and positions, cycles and the rest each have a ratio of their own (see `noise`). The noise of
+    the rest counts as independent of that of pairs. Simulated critical values account for how well
+    each ratio is known.
     """
     design = found.design
     mean = found.mean()
@@ -97,6 +98,8 @@ def _rounded_critical(
 
 def _simulated(parts: list[Part], level: float, controls: range, draws: int) -> Floats:
     """Return the critical values of these controls."""
+    if not parts:
+        return np.zeros(len(controls))
     squares = [_squared_distances(part.factor) for part in parts]
     noise = sum(
         (
@@ -104,22 +107,26 @@ def _simulated(parts: list[Part], level: float, controls: range, draws: int) -> 
             for stream, part in enumerate(parts)
         ),
         np.zeros((draws, 1)),
-    )
+    ).astype(np.float32)
     scales = [scale_draws(draws, part.df, 10 + stream) for stream, part in enumerate(parts)]
     return np.array([_control_quantile(noise, scales, squares, i, level) for i in controls])
 
 
 def _control_quantile(
-    noise: Floats, scales: list[Floats], squares: list[Floats], control: int, level: float
+    noise: NDArray[np.float32],
+    scales: list[Floats],
+    squares: list[Floats],
+    control: int,
+    level: float,
 ) -> float:
-    variance = np.zeros_like(noise)
-    for scale, square in zip(scales, squares, strict=True):
-        variance += np.outer(scale, square[control])
-    used = variance[0] > 0
+    own = np.array([square[control] for square in squares], dtype=np.float32)
+    variance = np.stack(scales, axis=1).astype(np.float32) @ own
+    used = own.sum(axis=0) > 0
     if not used.any():
         return 0.0
-    lead = noise[:, used] - noise[:, [control]]
-    return max(0.0, float(np.quantile((lead / np.sqrt(variance[:, used])).max(axis=1), level)))
+    lead = noise - noise[:, [control]]
+    largest = (lead[:, used] / np.sqrt(variance[:, used])).max(axis=1)
+    return max(0.0, float(np.quantile(largest, level)))
 
 
 def _squared_distances(factor: Floats) -> Floats:

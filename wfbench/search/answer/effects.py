@@ -63,7 +63,10 @@ def beyond_pairs(found: Replicates, level: float) -> bool:
     scale = float((noise.factor**2).sum())
     if scale <= found.tiny**2:
         return True
-    total, largest = _misfit_critical(found.design, noise.df, level)
+    if found.even:
+        total, largest = _even_misfit(found.design, noise.df, level)
+    else:
+        total, largest = _misfit_critical(noise.factor, noise.df, level)
     return bool(
         (residual**2).sum() / scale > total
         or (np.abs(residual) > largest * np.maximum(sd, found.tiny)).any()
@@ -71,12 +74,16 @@ def beyond_pairs(found: Replicates, level: float) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _misfit_critical(design: Design, df: float, level: float) -> tuple[float, float]:
-    rest = design.rest
-    noise = normal_draws(_MISFIT_DRAWS, rest.shape[1], 1) @ rest.T
+def _even_misfit(design: Design, df: float, level: float) -> tuple[float, float]:
+    return _misfit_critical(design.rest, df, level)
+
+
+def _misfit_critical(factor: Floats, df: float, level: float) -> tuple[float, float]:
+    noise = normal_draws(_MISFIT_DRAWS, factor.shape[1], 1) @ factor.T
     scale = scale_draws(_MISFIT_DRAWS, df, 1)
-    sd = np.maximum(np.linalg.norm(rest, axis=1), 1e-6)
-    total = (noise**2).sum(axis=1) / rest.shape[1] / scale
+    size = np.linalg.norm(factor, axis=1)
+    sd = np.maximum(size, 1e-6 * size.max())
+    total = (noise**2).sum(axis=1) / (factor**2).sum() / scale
     largest = np.abs(noise / sd).max(axis=1) / np.sqrt(scale)
     share = (1 + level) / 2
     return float(np.quantile(total, share)), float(np.quantile(largest, share))

@@ -46,7 +46,10 @@ class OrderAnswer:
     estimate: float
     """The return that orders are compared by: from the pair effects if these explain the means."""
     half: float
-    """Half width of the interval of `estimate` less the mean over orders; for this order alone."""
+    """Half width of the interval of `estimate` less the mean over orders; for this order alone.
+
+    For comparing orders only: how far trainings (or episodes) differ as a whole is left out, so it
+    is not how far the return of another training may be from `estimate`."""
     may_be_best: bool
     worse_by_at_most: float
     """Bound on the distance from the best order; the bounds of all orders hold together."""
