@@ -41,6 +41,7 @@ __all__ = [
     "Matrix",
     "NotComparableError",
     "OrderResult",
+    "OrdersResult",
     "PluginCheckResult",
     "PluginError",
     "PluginList",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from wfbench.api.catalogue import list_runs, remove_runs, run_history, validate_runs
 from wfbench.api.claims import ReproductionResult, reproduce
-from wfbench.api.evaluating import CrossEvaluationResult, EvaluationResult, evaluate
+from wfbench.api.evaluating import CrossEvaluationResult, EvaluationResult, OrdersResult, evaluate
 from wfbench.api.gating import (
     BaselineResult,
     CalibrationResult,
