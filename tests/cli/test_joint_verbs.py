@@ -54,13 +54,17 @@ def test_a_joint_run_ends_with_its_conclusion_and_the_next_command(
     for stage in ("[1/4] joint 1 of 2  right ", "[3/4] free  ", "[4/4] specialised D>S>O>E>U  "):
         assert any(line.startswith(stage) for line in lines)
     at = lines.index("Conclusion")
-    assert lines[-4] == ""
-    assert lines[-3] == f"files are in {kept / 'shown'}"
-    assert lines[-2].startswith(f"next: wfbench evaluate {kept / 'shown'} --order ")
-    assert lines[-1] == f"report: {kept / 'shown' / 'report.html'}"
-    said = [line.strip() for line in lines[at + 1 : -4]]
+    run = kept / "shown"
+    assert lines[-5:] == [
+        "",
+        f"files are in {run}",
+        f"any order: wfbench evaluate {run} --order DSOEU",
+        f"next: wfbench evaluate {run / 'policies' / 'DSOEU.npz'}",
+        f"report: {run / 'report.html'}",
+    ]
+    said = [line.strip() for line in lines[at + 1 : -5]]
     assert len(said) >= 3
-    assert all(line.startswith("  ") for line in lines[at + 1 : -4])
+    assert all(line.startswith("  ") for line in lines[at + 1 : -5])
 
 
 def test_json_holds_the_answer(call: Command, kept: Path) -> None:
@@ -108,7 +112,6 @@ def test_history_follows_figures_of_joint_runs(call: Command) -> None:
         (["report", "broken"], "001.npz"),
         (["compare", "good", "broken"], "001.npz"),
         (["run", "--resume", "broken", "-q"], "001.npz"),
-        (["evaluate", "good", "--orders", "trained"], "use --orders all"),
         (["landscape", "good", "--to", "never.json"], "--training per-order"),
         (["baseline", "save", "name", "good"], "--training per-order"),
         (["compare", "good", "good", "--steps", "3"], "--steps does not apply to joint runs"),

@@ -301,7 +301,8 @@ def test_smoke_with_the_real_parts_takes_seconds(wfbench: Run, tmp_path: Path) -
     assert config["settings"]["training"] == "joint"
     assert "a smoke run, too short to mean anything" in done.stdout
     assert "Which orders are best?" in done.stdout
-    assert f"next: wfbench evaluate {tmp_path}/r --order " in done.stdout
+    assert f"any order: wfbench evaluate {tmp_path}/r --order " in done.stdout
+    assert f"next: wfbench evaluate {tmp_path}/r/policies/" in done.stdout
     assert (tmp_path / "r" / "policy.npz").exists()
     [special] = (tmp_path / "r" / "policies").iterdir()
     assert re.fullmatch(r"[DESHU]{5}\.npz", special.name)

@@ -134,7 +134,6 @@ class RunPanel:
             self.finished += 1
             self.compliant += bool(event["compliant"])
             self.current = {}
-            self.curve.clear()
             self.recent.append(event)
             self.plan.take(event)
             self.says = tuple(event.get("says", ())) or self.says
