@@ -26,7 +26,7 @@ from wfbench.collecting.seeding import Purpose, make_plan, purpose_seed
 from wfbench.contract import Order, Rollout, TrainerSetup, WorkflowModel
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, format_order, parse_order
-from wfbench.orders.compliance import DEFINITIONS, Shaper, chance_level, find_definition
+from wfbench.orders.compliance import DEFINITIONS, Episodes, Shaper, chance_level, find_definition
 from wfbench.settings.selection import env_ref, select
 
 ORDERS = ("D>E>S>H>U", "U>S>E>H>D", "S>E>U>H>D", "H>U>D>E>S")
@@ -97,13 +97,13 @@ def attacks(given: argparse.Namespace) -> Iterator[Conduct]:
 
 def judge_blind(given: argparse.Namespace) -> Iterator[Blindness]:
     """One policy, by every definition and order."""
-    rollout, model = trained(given, "effective", parse_order(ORDERS[0]), "environment")
+    rollout, model = trained(given, "effective@2", parse_order(ORDERS[0]), "environment")
     for name in given.definition or DEFINITIONS:
         episodes = [
             Shaper(model, order, definition=name).shape(rollout).episodes
             for order in all_orders(len(model.units))
         ]
-        scores = np.array([one.compliance.mean() for one in episodes])
+        scores = np.array([compliance_of(one, name) for one in episodes])
         yield Blindness(
             definition=find_definition(name).id,
             red=given.red,
@@ -113,6 +113,13 @@ def judge_blind(given: argparse.Namespace) -> Iterator[Blindness]:
             highest=float(scores.max()),
             passed=int((scores >= THRESHOLD).sum()),
         )
+
+
+def compliance_of(episodes: Episodes, definition: str) -> float:
+    """The mean over episodes, or the share of all choices by a pooled definition."""
+    if find_definition(definition).pooled:
+        return float(episodes.right.sum() / max(1, episodes.counted.sum()))
+    return float(episodes.compliance.mean())
 
 
 def trained(
@@ -167,7 +174,7 @@ def conduct_of(
         order=format_order(order, model.units),
         red=given.red,
         reward=given.reward,
-        compliance=float(own.compliance.mean()),
+        compliance=compliance_of(own, definition),
         effective_1=float(judged["effective@1"].compliance.mean()),
         effective_2=float(graded.compliance.mean()),
         strict_nofoothold=float(judged["strict-nofoothold@1"].compliance.mean()),
