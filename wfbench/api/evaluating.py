@@ -165,10 +165,8 @@ def evaluate(
     Example: wfbench.evaluate("results/runs/mine", horizon=30, episodes=100).rows()
     """
     name, place = str(policy), Path(out)
-    if orders is not None and (red or horizon):
-        raise UsageError("--orders plays the environment as it is given; leave --red and --horizon")
-    if orders is not None and order is not None:
-        raise UsageError("--order names one order, --orders several; leave one of them out")
+    if orders is not None and (red or horizon or order):
+        raise UsageError("--orders needs neither --order nor --red nor --horizon; leave them out")
     run = _owner(name, place) if save else None
     subject = _subject(name, place, env, order, greedy=greedy)
     [chosen] = select(plugin_host(), {"collector": [collector]})["collector"]

@@ -65,11 +65,6 @@ class Search:
         self._sweeps: dict[int, Mapping[str, Sweep]] = {}
 
     @property
-    def ended(self) -> bool:
-        """Tell whether the run is complete."""
-        return self.store.finished
-
-    @property
     def best(self) -> WorkflowFinished | None:
         """Return the best workflow so far."""
         return best_of(self.finished)
@@ -95,7 +90,7 @@ class Search:
 
     def ask(self) -> list[TrainingTask]:
         """Return the tasks to train next: none while others are not done, or at the end."""
-        if self.ended or self._asked:
+        if self.store.finished or self._asked:
             return []
         with self._recorder.working():
             tasks, self._unfinished = self._unfinished, []
@@ -186,18 +181,13 @@ class Search:
                 batch_first=task.batch[0],
                 batch_size=task.batch[1],
                 inherited_from=task.inherited_from,
-                distance=self._distance(task.order, inherited),
+                distance=_distance(task.order, inherited),
                 budget_steps=task.budget.max_steps,
                 n_envs=task.budget.n_envs,
                 steps_per_update=task.budget.steps,
                 stage=task.stage,
             )
         )
-
-    def _distance(self, order: Order, parent: WorkflowFinished | None) -> float | None:
-        if parent is None or not order or not parent.order:
-            return None
-        return kendall(order, parent.order)
 
     def _record_result(self, trained: Trained) -> None:
         job, clock = self.job, self._recorder.clock
@@ -298,3 +288,10 @@ class Search:
             batch=job.batch,
             stages=self._maker.stages(),
         )
+
+
+def _distance(order: Order, parent: WorkflowFinished | None) -> float | None:
+    """Return how far an order is from its parent's; None if one of them is of all orders."""
+    if parent is None or not order or not parent.order:
+        return None
+    return kendall(order, parent.order)

@@ -224,7 +224,7 @@ def test_searches_run_beside_each_other(make_job: Make, begin: Begin) -> None:
     skip = {"collector"}
     told = [[{k: v for k, v in e.items() if k not in skip} for e in _told(s)] for s in searches]
     assert told[0] == told[1]
-    assert all(search.ended for search in searches)
+    assert all(search.store.finished for search in searches)
 
 
 def test_searches_share_out_the_width_of_the_executor(

@@ -159,7 +159,7 @@ def test_a_collector_that_fails_ends_the_run_and_marks_the_workflow(
     with pytest.raises(CollectError):
         search.run()
     assert _events(search)[-1]["event"] == "workflow-failed"
-    assert not search.ended
+    assert not search.store.finished
 
 
 def test_total_episodes_are_never_overshot(make_job: Make, begin: Begin) -> None:

@@ -20,7 +20,7 @@ _RATIO_STEP = 0.5
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BestComparison:
     """Every order against the best; arrays over orders."""
 
     estimate: Floats
@@ -30,7 +30,9 @@ class Comparison:
     worse_by_at_most: Floats
 
 
-def compare_with_best(found: Replicates, level: float, *, different: bool, raw: bool) -> Comparison:
+def compare_with_best(
+    found: Replicates, level: float, *, different: bool, raw: bool
+) -> BestComparison:
     """Return the comparison; if orders are not `different`, each may be the best.
 
     Means are those that pair effects explain, or raw ones. Trainings favour orders that are alike
@@ -60,7 +62,7 @@ def compare_with_best(found: Replicates, level: float, *, different: bool, raw: 
     own = sum(((part.factor**2).sum(axis=1) for part in parts), np.zeros(len(mean)))
     df = min((part.df for part in parts), default=1)
     half = t_quantile(level, df) * np.sqrt(own)
-    return Comparison(estimate, half, may_be_best, worse)
+    return BestComparison(estimate, half, may_be_best, worse)
 
 
 def _critical(found: Replicates, parts: list[Part], level: float, *, rest: bool) -> Floats:

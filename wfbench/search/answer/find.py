@@ -8,7 +8,7 @@ import numpy as np
 
 from wfbench.contract import Order, UsageError
 from wfbench.orders import check_order
-from wfbench.search.answer.best import Comparison, compare_with_best
+from wfbench.search.answer.best import BestComparison, compare_with_best
 from wfbench.search.answer.choices import (
     FEW_CHOICES,
     FOLLOWED,
@@ -109,7 +109,7 @@ def _sorted_sweep(sweep: Sweep, orders: tuple[Order, ...]) -> Sweep:
 
 
 def _order_results(
-    sweeps: list[Sweep], compared: Comparison, centre: float, threshold: float
+    sweeps: list[Sweep], compared: BestComparison, centre: float, threshold: float
 ) -> tuple[OrderAnswer, ...]:
     means = np.mean([sweep.env_return.mean(axis=1) for sweep in sweeps], axis=0)
     right = np.concatenate([sweep.right for sweep in sweeps], axis=1)
