@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from wfbench.contract import CollectorSpec, PluginError, UsageError
+from wfbench.benchmarks.measure.model import Case, Settings
+from wfbench.benchmarks.measure.runner import run_session
+from wfbench.benchmarks.measure.summary import equal_work
+from wfbench.contract import CollectorSpec, EnvRef, PluginError, UsageError
 from wfbench.testing import CollectorConformance, check_collector
 from wfbench_collectors.options import ShmOptions
+from wfbench_synthetic.options import SyntheticOptions
 
 BAD = '''
 from __future__ import annotations
@@ -53,6 +57,15 @@ class LosesFinalObservations(SequentialCollector):
         rollout = super().collect(policy, steps)
         after = np.concatenate([rollout.obs[1:], rollout.next_obs[None]])
         return changed(rollout, final_obs=after[rollout.ended])
+
+
+class LosesTruncatedFrom100(SequentialCollector):
+    def collect(self, policy, steps):
+        rollout = super().collect(policy, steps)
+        truncated = rollout.truncated.copy()
+        truncated[:, 100:] = False
+        kept = (truncated | rollout.terminated)[rollout.ended]
+        return changed(rollout, truncated=truncated, final_obs=rollout.final_obs[kept])
 
 
 class SwallowsWorkerDeath(ShmCollector):
@@ -238,6 +251,7 @@ def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     [
         ("StaleRows", "same-transitions", "obs of rollout 1 is not what sequential delivers"),
         ("LosesFinalObservations", "final-observations", "final_obs of rollout 0 is not"),
+        ("LosesTruncatedFrom100", "many-environments", "truncated of rollout 1 is not"),
         ("LeaksSegment", "clean-close", f"shared memory that outlives close: /dev/shm/{SEGMENT}"),
         ("LeaksDescriptor", "clean-close", "8 cycles left 8 descriptors open"),
         ("LeaksProcess", "clean-close", "processes that outlive close"),
@@ -261,6 +275,23 @@ def test_the_kit_names_the_broken_promise(bad, name, slug, detail):
     [promise] = check_collector(bad(name), only=[slug], limit=5.0 if "Hang" in name else None)
     assert promise.kept is False
     assert detail in promise.detail
+
+
+def test_bench_sees_what_is_lost_where_episodes_end(bad):
+    del bad  # makes the module importable
+    options = vars(SyntheticOptions(episode_length=20, num_actions=6))
+    env = EnvRef("synthetic", "wfbench_synthetic.env:SyntheticEnv", None, options)
+    cases = [
+        Case(name, path, {}, env, n_envs=101, policy="random", deterministic=True)
+        for name, path in (
+            ("sequential", "wfbench_collectors.sequential:SequentialCollector"),
+            ("bad", "bad_collectors:LosesTruncatedFrom100"),
+        )
+    ]
+    session = run_session(cases, Settings(rounds=1, seconds=0.01, steps=10))
+    [work] = equal_work(session)
+    assert {s.failure for s in session.samples} == {None}
+    assert (work.equal, work.odd, work.unended) == (False, ("bad",), 0)
 
 
 def test_the_kit_finds_a_swallowed_death(bad):

@@ -59,6 +59,17 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class EpisodeProof:
+    """What a case collected first, up to a step after an episode of every environment."""
+
+    hashes: tuple[str, ...]
+    """One per collect. Where one case was cut short, another may have more."""
+    steps: int
+    unended: int
+    """Environments of which no episode ended that far."""
+
+
+@dataclass(frozen=True)
 class Measurement:
     """One timed window of collecting, and what happened before and after it."""
 
@@ -100,6 +111,8 @@ class Measurement:
     """CPU seconds used by everything else on the machine during the window."""
     load: float | None = None
     """The system's load average over the last minute when the window began."""
+    proof: EpisodeProof | None = None
+    """Made in the first round by deterministic cases, between warm-up and window."""
 
     @property
     def rate(self) -> float:

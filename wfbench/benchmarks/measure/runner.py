@@ -79,7 +79,8 @@ def schedule(num_cases: int, settings: Settings) -> Iterator[Sample]:
 
 def _take(planned: Sample, case: Case, settings: Settings) -> Sample:
     limit = DEADLINES.start + DEADLINES.step + settings.seconds + _SLACK
-    function, asked = "wfbench.benchmarks.measure.trial:measure", (case, planned.seed, settings)
+    function = "wfbench.benchmarks.measure.trial:measure"
+    asked = (case, planned.seed, settings, planned.round)
     try:
         found = call_in_fresh_process(function, asked, limit, ship_local(case.factory))
     except CollectError as error:

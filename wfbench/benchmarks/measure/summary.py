@@ -80,6 +80,10 @@ class EqualWork:
     """Of the first round."""
     odd: tuple[str, ...] = ()
     """The cases that collected other transitions than the first."""
+    steps: int = 0
+    """Steps of every environment that all cases proved; 0 in sessions of earlier releases."""
+    unended: int = 0
+    """Environments of which some case saw no episode end that far."""
 
 
 def summarise(session: Session) -> list[CaseSummary]:
@@ -91,22 +95,44 @@ def equal_work(session: Session) -> list[EqualWork]:
     """Compare what synchronous cases collected, for each number of environments they share."""
     found = []
     for n_envs in dict.fromkeys(case.n_envs for case in session.cases):
-        hashes = [
+        measured = [
             (case.label, taken)
             for index, case in enumerate(session.cases)
-            if case.n_envs == n_envs and case.deterministic and (taken := _hashes(session, index))
+            if case.n_envs == n_envs
+            and case.deterministic
+            and (taken := session.measurements(index))
         ]
-        if len(hashes) < 2:
+        if len(measured) < 2:
             continue
-        first = hashes[0][1]
-        labels = tuple(label for label, _ in hashes)
+        first = measured[0][1]
         odd = tuple(
             label
-            for label, taken in hashes
-            if any(first.get(number, one) != one for number, one in taken.items())
+            for label, taken in measured
+            if any(_differ(first.get(number, one), one) for number, one in taken.items())
         )
-        found.append(EqualWork(n_envs, labels, not odd, first[min(first)], odd))
+        proofs = [m.proof for _, taken in measured for m in taken.values() if m.proof is not None]
+        found.append(
+            EqualWork(
+                n_envs,
+                labels=tuple(label for label, _ in measured),
+                equal=not odd,
+                transition_hash=first[min(first)].transition_hash,
+                odd=odd,
+                steps=min((proof.steps for proof in proofs), default=0),
+                unended=max((proof.unended for proof in proofs), default=0),
+            )
+        )
     return found
+
+
+def _differ(one: Measurement, other: Measurement) -> bool:
+    """Return whether two measurements of one seed show different transitions."""
+    if one.transition_hash != other.transition_hash:
+        return True
+    if one.proof is None or other.proof is None:
+        return False
+    pairs = zip(one.proof.hashes, other.proof.hashes, strict=False)
+    return any(mine != theirs for mine, theirs in pairs)
 
 
 def is_sound(session: Session) -> bool:
@@ -130,13 +156,9 @@ def _foreign_cores(taken: Collection[Measurement]) -> float | None:
     return max(0.0, seconds) / sum(wall for _, wall in known)
 
 
-def _hashes(session: Session, case: int) -> dict[int, str]:
-    return {number: m.transition_hash for number, m in session.measurements(case).items()}
-
-
 def _summary(session: Session, index: int) -> CaseSummary:
     case, samples, clean = session.cases[index], session.of_case(index), session.clean(index)
-    measured, hashes = session.measurements(index).values(), _hashes(session, index)
+    measured = session.measurements(index).values()
     rounds, rates = list(clean), [m.rate for m in clean.values()]
     return CaseSummary(
         case=index,
@@ -147,7 +169,7 @@ def _summary(session: Session, index: int) -> CaseSummary:
         failures=tuple(dict.fromkeys(s.failure for s in samples if s.failure is not None)),
         figures=_figures(clean.values()) if clean else None,
         ratio=_ratio(session, index),
-        transition_hash=hashes[min(hashes)] if hashes else None,
+        transition_hash=next((m.transition_hash for m in measured), None),
         notes=tuple(dict.fromkeys(note for m in measured for note in m.notes)),
         outliers=tuple(rounds[i] for i in outliers(rates)) if clean else (),
     )

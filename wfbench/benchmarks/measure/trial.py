@@ -9,6 +9,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Settings
+from wfbench.benchmarks.measure.proof import prove_episodes
 from wfbench.collecting.seeding import Purpose, make_plan
 from wfbench.contract import (
     CollectError,
@@ -30,20 +31,31 @@ _TOLERANCE = 0.02
 """Largest difference between the sum of the phases and the wall time, as a share of it."""
 
 
-def measure(case: Case, seed: int, settings: Settings) -> Measurement:
-    """Open a collector, warm it up, collect for as long as the settings say, and close it."""
+def measure(case: Case, seed: int, settings: Settings, number: int = 0) -> Measurement:
+    """Open a collector, warm it up, collect for as long as the settings say, and close it.
+
+    In the first round, number 0, a deterministic case also proves what it collects beyond the ends
+    of episodes.
+    """
+    prove = number == 0 and case.deterministic
     notes = _Notes()
     logging.getLogger().addHandler(notes)
     try:
         collector: Collector = load_object(case.factory)(**case.options)
         with collector:
-            return _measure_open(case, seed, settings, collector, notes)
+            return _measure_open(case, seed, settings, collector, notes, prove=prove)
     finally:
         logging.getLogger().removeHandler(notes)
 
 
 def _measure_open(
-    case: Case, seed: int, settings: Settings, collector: Collector, notes: _Notes
+    case: Case,
+    seed: int,
+    settings: Settings,
+    collector: Collector,
+    notes: _Notes,
+    *,
+    prove: bool,
 ) -> Measurement:
     plan = make_plan(case.env, case.n_envs, seed, purpose=Purpose.BENCH, deadlines=DEADLINES)
     began = perf_counter_ns()
@@ -52,7 +64,9 @@ def _measure_open(
     policy = make_policy(case.policy, info, seed)
     first = collector.collect(policy, settings.steps)
     warm = perf_counter_ns()
-    proof, marks = first.transition_hash(), list(first.marks)
+    proof, marks = None, list(first.marks)
+    if prove:
+        proof, marks = prove_episodes(collector, policy, first, case.n_envs)
     counted: list[Counters] = []
     transitions, vector_steps = 0, 0
     before = process_tree.snapshot(process_tree.tree())
@@ -78,13 +92,14 @@ def _measure_open(
         vector_steps=vector_steps,
         memory=memory,
         marks=tuple(dict.fromkeys(marks)),
-        transition_hash=proof,
+        transition_hash=first.transition_hash(),
         batched=info.batched,
         notes=tuple(notes.lines),
         voluntary_switches=used.voluntary_switches,
         involuntary_switches=used.involuntary_switches,
         foreign_cpu=used.foreign_cpu,
         load=before.load,
+        proof=proof,
         **_summed(counted, wall),
     )
 

@@ -104,7 +104,13 @@ def work_check(work: EqualWork) -> Check:
     name = f"equal work, {work.n_envs} envs"
     if work.equal:
         names = ", ".join(work.labels)
-        return Check(name, "good", f"{names} collected the same ({work.transition_hash[:8]})")
+        says = f"{names} collected the same ({work.transition_hash[:8]})"
+        if work.unended:
+            says += f"; no episode of {work.unended} envs ended within {work.steps} steps, so ends "
+            says += "were not compared there"
+        elif work.steps:
+            says += ", beyond an episode end of every env"
+        return Check(name, "good", says)
     says = f"{', '.join(work.odd)} collected other transitions than {work.labels[0]}"
     return Check(name, "bad", says, error=True)
 

@@ -23,6 +23,8 @@ from wfbench.testing.harness.subject import (
 )
 from wfbench.testing.promise import BrokenPromiseError, DoesNotApply, expect, expect_equal
 
+_ACROSS_ENDS = (EPISODE - 1, EPISODE + 2)
+"""Steps in which every environment is truncated once and terminated once."""
 _COMPARED = (*PLAIN_FIELDS, "actions", "log_probs", "values")
 
 
@@ -115,7 +117,10 @@ def _one_environment(subject: CollectorUnderTest) -> None:
 
 @COLLECTOR.add("257 environments are not too many", limit=110.0)
 def _many_environments(subject: CollectorUnderTest) -> None:
-    _expect_same(subject, subject.plan(n_envs=257), steps=(4,))
+    _expect_same(subject, subject.plan(n_envs=257), steps=_ACROSS_ENDS)
+    if "workers" not in subject.spec.capabilities:
+        batched = subject.plan(subject.env(batched=True), n_envs=257)
+        _expect_same(subject, batched, steps=_ACROSS_ENDS)
 
 
 @COLLECTOR.add("One step at a time gives the same transitions")

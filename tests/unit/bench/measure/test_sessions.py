@@ -13,11 +13,23 @@ from statistics import geometric_mean
 import psutil
 import pytest
 
-from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Sample, Session, Settings
+from wfbench.benchmarks.measure.model import (
+    PHASES,
+    Case,
+    EpisodeProof,
+    Measurement,
+    Sample,
+    Session,
+    Settings,
+)
+from wfbench.benchmarks.measure.proof import prove_episodes
 from wfbench.benchmarks.measure.runner import run_session, schedule
 from wfbench.benchmarks.measure.summary import equal_work, summarise
+from wfbench.collecting.seeding import make_plan
 from wfbench.contract import EnvRef, PluginError, UsageError, register_local
+from wfbench.policies import RandomPolicy
 from wfbench.processes import usage as process_tree
+from wfbench.report.sections.bench import work_check
 from wfbench_collectors.sequential import SequentialCollector
 from wfbench_synthetic.options import SyntheticOptions
 
@@ -158,6 +170,51 @@ def test_unequal_work_is_found_in_any_round():
     samples[3] = sample(1, 1, transition_hash="wrong")
     [work] = equal_work(session(cases, samples))
     assert (work.equal, work.odd) == (False, ("b",))
+
+
+def test_proofs_are_compared_as_far_as_both_go():
+    proofs = [EpisodeProof(("w", "x"), 10, 0), EpisodeProof(("w", "x", "y"), 15, 2)]
+    samples = [sample(index, 0, proof=proof) for index, proof in enumerate(proofs)]
+    [work] = equal_work(session([case("a"), case("b")], samples))
+    assert (work.equal, work.steps, work.unended) == (True, 10, 2)
+    assert "no episode of 2 envs ended within 10 steps" in work_check(work).says
+    samples[1] = sample(1, 0, proof=EpisodeProof(("w", "z"), 10, 0))
+    [work] = equal_work(session([case("a"), case("b")], samples))
+    assert (work.equal, work.odd) == (False, ("b",))
+    samples[1] = sample(1, 0)
+    [work] = equal_work(session([case("a"), case("b")], samples))
+    assert (work.equal, work.steps, work.unended) == (True, 10, 0)
+    assert work_check(work).says.endswith("beyond an episode end of every env")
+
+
+class LosesTruncatedBeyond(SequentialCollector):
+    """Never says of the environments from the third on that they were truncated."""
+
+    def collect(self, policy, steps):
+        rollout = super().collect(policy, steps)
+        lost = rollout.truncated.copy()
+        lost[:, 2:] = False
+        kept = ~(rollout.truncated & ~lost)[rollout.ended]
+        return dataclasses.replace(rollout, truncated=lost, final_obs=rollout.final_obs[kept])
+
+
+@pytest.mark.parametrize(("length", "ends"), [(4, 5), (5, 10), (6, 10), (10, 15), (3000, 1000)])
+def test_a_proof_goes_a_step_beyond_an_end_of_every_env_or_says_that_it_does_not(length, ends):
+    options = vars(SyntheticOptions(episode_length=length))
+    plan = make_plan(dataclasses.replace(ENV, options=options), 3, seed=1)
+    found = []
+    for collector in (SequentialCollector(), LosesTruncatedBeyond()):
+        with collector:
+            policy = RandomPolicy(collector.open(plan).num_actions)
+            proof, marks = prove_episodes(collector, policy, collector.collect(policy, 5), 3)
+            found.append(proof)
+            assert marks == []
+    right, wrong = found
+    assert (right.steps, len(right.hashes)) == (ends, ends // 5)
+    assert right.unended == (3 if length == 3000 else 0)
+    assert (right.hashes == wrong.hashes[: len(right.hashes)]) == (length == 3000)
+    same = right.hashes[0] == wrong.hashes[0]
+    assert same == (length > 5)
 
 
 def test_a_real_session_is_whole_and_can_be_written_as_json():
