@@ -66,6 +66,7 @@ __all__ = [
     "Collector",
     "CollectorSpec",
     "CommandSpec",
+    "Condition",
     "Counters",
     "DeadlineError",
     "Deadlines",

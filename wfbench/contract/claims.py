@@ -31,7 +31,20 @@ class FindingTable:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str | float, ...], ...]
+    rows: tuple[tuple[str | float | None, ...], ...]
+    factors: bool = False
+    """The columns are group, label, factor, low, high: drawn as a bar per row, on a log axis."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a claim came to under one of several conditions."""
+
+    name: str
+    """Such as `this machine`."""
+    measured: str
+    interval: Interval | None
+    verdict: Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +63,15 @@ class Finding:
     scaled: tuple[str, ...] = ()
     """What was scaled down from the documented size, to be measured here."""
     tables: tuple[FindingTable, ...] = ()
+    under: tuple[Condition, ...] = ()
+    """The same by condition, where there were several; `verdict` is then the best of theirs."""
+    headline: str = ""
+    """The finding as the first line of a report has it; empty if it does not belong there."""
 
     def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise ValueError(f"verdict {self.verdict!r} is none of {', '.join(VERDICTS)}")
+        for verdict in (self.verdict, *(one.verdict for one in self.under)):
+            if verdict not in VERDICTS:
+                raise ValueError(f"verdict {verdict!r} is none of {', '.join(VERDICTS)}")
         for name in ("measured", "why"):
             text = getattr(self, name)
             if not isinstance(text, str) or not text.strip() or "\n" in text:
@@ -61,6 +79,14 @@ class Finding:
         for name, value in self.values.items():
             if value is not None and not math.isfinite(value):
                 raise ValueError(f"value {name!r} is {value}; it must be finite, or None")
+
+    @property
+    def judged(self) -> str:
+        """Return the verdict, with the conditions under which it and the others hold."""
+        if not self.under:
+            return self.verdict
+        first = sorted(self.under, key=lambda one: one.verdict != self.verdict)
+        return "; ".join(f"{one.verdict} ({one.name})" for one in first)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -122,6 +122,8 @@ class Bars(Estimates):
     """One bar per row, from 0, with an interval if there is one; rows with a group are headed."""
 
     group: str | None = None
+    log: bool = False
+    """Values are factors: bars begin at 1, on a logarithmic axis."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,19 @@ CYBORG = "synthetic:cyborg,construct=0"
 """The real simulator's costs of a step, a reset and a true state, but not of construction: that
 is start-up, which no documented figure includes, and takes 245 ms for each of 200 envs."""
 
+STEP_SECONDS = 0.003
+"""What a step of it costs."""
+
+HERE, CORE_EACH = "this machine", "a core per environment"
+CONDITIONS = {HERE: CYBORG, CORE_EACH: f"{CYBORG},busy=false"}
+"""The environment by condition. Those that compute share the cores of this machine. Those that
+sleep never wait for a core, so what is left is the parent's work and moving data."""
+
+LEFT_OUT = (
+    "a core per environment: environments sleep their costs, which leaves out caches, memory "
+    "bandwidth and the context switches of many processes on few cores"
+)
+
 WEIGHTLESS = "synthetic:obs_size=52"
 """The same environment without costs, for what does not depend on time."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import median_low
 
-from wfbench.contract import Interval, Lab, Verdict
+from wfbench.contract import Condition, Interval, Lab, Verdict
 
 CLOSE = 0.75
 """A measured figure of at least this share of the documented one reproduces it."""
@@ -17,6 +17,7 @@ REPRODUCED: Verdict = "reproduced"
 IN_PART: Verdict = "reproduced in part"
 NOT: Verdict = "not reproduced"
 UNTESTABLE: Verdict = "cannot be tested here"
+_RANK = (REPRODUCED, IN_PART, NOT, UNTESTABLE)
 
 
 def judge_factor(measured: Interval, documented: float) -> Verdict:
@@ -35,20 +36,17 @@ def judge_factor(measured: Interval, documented: float) -> Verdict:
     return NOT
 
 
-def judge_bundle(alone: Interval, together: Interval, documented: float) -> Verdict:
-    """Judge whether one change alone does it; if only all changes together do, it is a part."""
-    verdict = judge_factor(alone, documented)
-    if verdict == NOT and judge_factor(together, documented) == REPRODUCED:
-        return IN_PART
-    return verdict
-
-
-def within_cores(measured: Interval, documented: float, cores: int) -> Verdict:
-    """Judge as `judge_factor` does where no more can be gained than there are cores."""
+def within(measured: Interval, documented: float, most: float) -> Verdict:
+    """Judge as `judge_factor` does where no more than a factor of `most` can be gained."""
     verdict = judge_factor(measured, documented)
-    if verdict != REPRODUCED and cores < CLOSE * documented:
+    if verdict != REPRODUCED and most < CLOSE * documented:
         return UNTESTABLE
     return verdict
+
+
+def best(under: Iterable[Condition]) -> Verdict:
+    """Return the best verdict of several conditions: it holds where it can be judged."""
+    return min((one.verdict for one in under), key=_RANK.index)
 
 
 def combined(parts: Iterable[Verdict]) -> Verdict:
@@ -61,11 +59,16 @@ def combined(parts: Iterable[Verdict]) -> Verdict:
     return NOT
 
 
-def reached(measured: float, documented: float, *, possible: bool) -> Verdict:
-    """Judge whether a figure is about as large as documented, and whether it can be here."""
-    if measured >= CLOSE * documented:
+def judge_difference(measured: Interval, margin: float) -> Verdict:
+    """Judge whether there is no difference beyond a margin.
+
+    An interval inside the margin shows that; one beyond it shows a difference. If it reaches
+    across, nothing can be said.
+    """
+    low, high = bounds(measured)
+    if max(-low, high) <= margin:
         return REPRODUCED
-    return NOT if possible else UNTESTABLE
+    return NOT if low > margin or high < -margin else UNTESTABLE
 
 
 def bounds(measured: Interval) -> tuple[float, float]:

@@ -6,20 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfbench.contract import VERDICTS, Interval
+from wfbench.contract import VERDICTS, Condition, Interval
 from wfbench_claims.judging import (
     IN_PART,
     NOT,
     REPRODUCED,
     UNTESTABLE,
     amount,
+    best,
     combined,
-    judge_bundle,
+    judge_difference,
     judge_factor,
     median,
     number,
     times,
-    within_cores,
+    within,
 )
 
 
@@ -57,18 +58,35 @@ def test_a_better_measurement_never_gets_a_worse_verdict(value, spread, more, do
     assert rank[better] >= rank[worse]
 
 
-def test_what_only_several_changes_buy_is_a_part():
-    nothing, much = Interval(1.0, 0.95, 1.05), Interval(17.0, 16.0, 18.0)
-    assert judge_bundle(much, much, 17.0) == REPRODUCED
-    assert judge_bundle(nothing, much, 17.0) == IN_PART
-    assert judge_bundle(nothing, nothing, 17.0) == NOT
-
-
-def test_more_than_there_are_cores_cannot_be_asked_for():
+def test_no_more_can_be_asked_for_than_is_possible():
     twice = Interval(1.9, 1.8, 2.0)
-    assert within_cores(twice, 10.0, cores=2) == UNTESTABLE
-    assert within_cores(twice, 10.0, cores=16) == IN_PART
-    assert within_cores(Interval(9.0, 8.0, 10.0), 10.0, cores=2) == REPRODUCED
+    assert within(twice, 10.0, 2) == UNTESTABLE
+    assert within(twice, 10.0, 16) == IN_PART
+    assert within(Interval(9.0, 8.0, 10.0), 10.0, 2) == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (-9.0, 8.0, REPRODUCED),
+        (-22.0, 33.0, UNTESTABLE),
+        (-12.0, 3.0, UNTESTABLE),
+        (10.5, 20.0, NOT),
+        (-20.0, -10.5, NOT),
+    ],
+)
+def test_no_difference_needs_an_interval_inside_the_margin(low, high, verdict):
+    assert judge_difference(Interval((low + high) / 2, low, high), 10.0) == verdict
+
+
+def test_the_best_condition_decides():
+    def under(*verdicts):
+        return [Condition(str(i), "m", None, verdict) for i, verdict in enumerate(verdicts)]
+
+    assert best(under(UNTESTABLE, REPRODUCED)) == REPRODUCED
+    assert best(under(NOT, IN_PART)) == IN_PART
+    assert best(under(UNTESTABLE, NOT)) == NOT
+    assert best(under(UNTESTABLE, UNTESTABLE)) == UNTESTABLE
 
 
 @given(st.lists(st.sampled_from(VERDICTS), min_size=1))

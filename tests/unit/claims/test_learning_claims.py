@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from wfbench.contract import Rollouts
 from wfbench_claims.convergence import NEIGHBOURS, measure_convergence, measure_early_stop
 from wfbench_claims.plugin import wfbench_claims
 from wfbench_claims.updates import (
@@ -47,6 +48,21 @@ def test_data_per_update(
     assert [row[0] for row in finding.tables[1].rows] == ["1", "25", "200"]
 
 
+def test_learning_at_equal_time(chosen_lab, make_training, make_workflow):
+    def train(case, _):
+        few = case.settings["n_envs"] == 25
+        size, count = (2_500, 400) if few else (20_000, 50)
+        returns = tuple(-200.0 + (0.25 if few else 2.0) * i for i in range(count))
+        made = Rollouts((size,) * count, (size,) * count, (0.5,) * count, returns)
+        # The few take twice as long, so at equal time they have made half of their updates.
+        return make_training(make_workflow(rollouts=made), seconds=20.0 if few else 10.0)
+
+    finding = measure_data(chosen_lab(train=train, variance=lambda n, k: 1.0 / (n * k)))
+    gained = finding.values["return_difference_equal_time"]
+    assert gained == pytest.approx((-200 + 2.0 * 47) - (-200 + 0.25 * 189.5))
+    assert finding.headline.startswith("2,500 vs 20,000 transitions per update: 8.00x the data")
+
+
 @pytest.mark.parametrize(
     ("exponent", "verdict"),
     [(1.0, "reproduced"), (0.5, "reproduced in part"), (0.1, "not reproduced")],
@@ -64,6 +80,7 @@ def test_stability_of_the_gradient(chosen_lab, exponent, verdict):
         (10_000, 1.0, -100.0, "reproduced"),
         (10_000, 3.0, -100.0, "reproduced in part"),
         (10_000, 1.0, -50.0, "reproduced in part"),
+        (10_000, 1.0, -108.0, "reproduced"),
         (9_000, 1.0, -100.0, "not reproduced"),
     ],
 )

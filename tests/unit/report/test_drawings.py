@@ -53,6 +53,18 @@ def test_negative_bars_end_at_zero(width: float) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+def test_bars_of_factors_begin_at_one_and_are_as_long_as_their_logarithms(width: float) -> None:
+    rows = (("ten", 10.0), ("hundred", 100.0), ("tenth", 0.1))
+    root = _drawn(Table((Column("a"), Column("b")), rows), Bars("a", "b", log=True), width)
+    ten, hundred, tenth = (
+        (float(r.get("x", "")), float(r.get("width", ""))) for r in _rects(root, "c0")
+    )
+    assert ten[0] == hundred[0] == pytest.approx(sum(tenth), abs=0.2)
+    assert hundred[1] == pytest.approx(2 * ten[1], abs=0.3)
+    assert tenth[1] == pytest.approx(ten[1], abs=0.3)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_shares_fill_the_whole_bar(width: float) -> None:
     columns = tuple(map(Column, ("a", "x", "y", "z")))
     table = Table(columns, (("one", 70.0, 29.5, 0.5), ("two", 10.0, 90.0, 0.0)))

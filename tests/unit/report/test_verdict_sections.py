@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -16,11 +17,12 @@ from wfbench.benchmarks.reproduce.model import ClaimResult, Reproduction
 from wfbench.benchmarks.statistics.intervals import Estimate
 from wfbench.benchmarks.statistics.learning import NonInferiority, TimeToThreshold
 from wfbench.benchmarks.statistics.verdicts import Verdict
-from wfbench.contract import Finding, FindingTable
+from wfbench.contract import Condition, Finding, FindingTable
 from wfbench.report.document import Section
 from wfbench.report.formats.html import render_html
 from wfbench.report.sections.check import check_data, check_section
 from wfbench.report.sections.comparison import comparison_data, learning_check_data
+from wfbench.report.sections.reproduction import write_reproduction_files
 from wfbench.report.sections.sources import Sources
 from wfbench.report.written import written_table
 from wfbench.store.event_log import plain
@@ -175,3 +177,30 @@ def test_every_claim_is_a_check_with_its_tables(verdict: Any, outcome: str, tmp_
     assert ("so it is" if finding else "worker 3 died") in check.says
     assert section.headline.says.startswith("quick: ")
     assert len(section.exhibits) == (2 if finding else 1)
+
+
+def test_a_reproduction_leads_with_its_headline_and_draws_its_factors(tmp_path):
+    rows = (("payload", "this machine", 3.0, 2.0, 4.0),)
+    columns = ("change", "condition", "factor", "low", "high")
+    verdicts = {"this machine": "cannot be tested here", "a core per environment": "reproduced"}
+    finding = Finding(
+        measured="17x",
+        interval=None,
+        verdict="reproduced",
+        why="because",
+        tables=(FindingTable("Factors", columns, rows, factors=True),),
+        under=tuple(Condition(name, "m", None, verdict) for name, verdict in verdicts.items()),
+        headline="180 vs 3,052: 17x",
+    )
+    claim = ClaimResult("c", 1, "s", "d", "c", "", "p", 1.0, (1,), finding)
+    found = Reproduction("wfbench reproduce", "now", 0, False, 1.0, {}, (claim,), ())  # noqa: FBT003
+    section = _section(tmp_path, "reproduction/1", found.as_data())
+    assert section.headline.says == "180 vs 3,052: 17x"
+    assert section.conclusion == ("1 of 1 claims are reproduced",)
+    judged = "reproduced (a core per environment); cannot be tested here (this machine)"
+    assert section.checks[0].says == f"{judged}: because"
+    *_, picture = write_reproduction_files(tmp_path, found)
+    assert picture.name == "reproduction.svg"
+    root = ET.fromstring(picture.read_text())  # noqa: S314 - our own
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert len(root.findall("{http://www.w3.org/2000/svg}rect")) == 1

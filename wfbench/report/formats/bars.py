@@ -10,7 +10,7 @@ from markupsafe import Markup
 from wfbench.report.document import Bars, Dots, Shares, Table
 from wfbench.report.written import interval, written
 
-from .axes import Scale, linear, tick_label
+from .axes import Scale, linear, logarithmic, tick_label
 from .svg import EM, circle, drawing, legend, line, path, rect, text, width_of
 
 _ROW, _GROUP, _AXIS, _GAP = 26.0, 30.0, 40.0, 8.0
@@ -50,7 +50,11 @@ def bars(table: Table, picture: Bars | Dots, width: float, label: str) -> Markup
     wanted = _wanted(width)
     if isinstance(picture, Bars):
         known = [value for value in (*values, *highs) if value is not None]
-        scale = linear(known, layout.left, right, zero=True, wanted=wanted)
+        if picture.log:
+            known += [1.0, *(low for low in lows if low is not None)]
+            scale = logarithmic(known, layout.left, right)
+        else:
+            scale = linear(known, layout.left, right, zero=True, wanted=wanted)
     else:
         known = _dot_range(values, [*lows, *highs])
         scale = linear(known, layout.left + 6, right - 6, wanted=wanted)
@@ -65,7 +69,7 @@ def bars(table: Table, picture: Bars | Dots, width: float, label: str) -> Markup
         hint = f"{texts[row]} {column.unit}".strip() + interval(low, high, column, "95 % interval ")
         whisker = [] if low is None or high is None else _whisker(scale, low, high, y)
         if isinstance(picture, Bars):
-            start, end = sorted((scale(value), scale(0.0)))
+            start, end = sorted((scale(value), scale(1.0 if picture.log else 0.0)))
             parts.append(rect(start, y - 8, max(1.0, end - start), 16, class_="c0", hint=hint))
             parts += whisker
             end = end if high is None else max(end, scale(high))

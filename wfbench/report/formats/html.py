@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from wfbench.report import document as doc
 from wfbench.report.written import written_table
@@ -51,6 +52,17 @@ def _environment() -> Environment:
         sizes={"wide": WIDE, "narrow": NARROW},
     )
     return environment
+
+
+def standalone_svg(exhibit: doc.Exhibit) -> str:
+    """Return the drawing of an exhibit as a file of its own, with its colours."""
+    drawn = draw(exhibit, WIDE)
+    if drawn is None:
+        raise ValueError(f"{exhibit.title!r} has nothing to draw")
+    style = files(__package__).joinpath("templates", "style.css").read_text(encoding="utf-8")
+    opening, end, rest = str(drawn).partition(">")
+    xmlns = 'xmlns="http://www.w3.org/2000/svg" style="background: var(--card)"'
+    return f"{opening} {xmlns}{end}<style>{escape(style)}</style>{rest}\n"
 
 
 def draw(exhibit: doc.Exhibit, width: float) -> Markup | None:

@@ -99,9 +99,10 @@ def _show_exhibit(exhibit: doc.Exhibit, out: Console) -> None:
         shown = _table(heads, block, numbers)
         cells = [[row[i] for i in block] for row in rows]
         room = out.width - sum(_widths([heads[i] for i in block], cells)) - _GAP * len(block)
-        if isinstance(exhibit.picture, doc.Bars) and not number and room >= _BAR // 2:
+        drawn = exhibit.picture if isinstance(exhibit.picture, doc.Bars) else None
+        if drawn is not None and not drawn.log and not number and room >= _BAR // 2:
             shown.add_column("", no_wrap=True)
-            bars = _bars(exhibit.table.numbers(exhibit.picture.value), min(room, _BAR))
+            bars = _bars(exhibit.table.numbers(drawn.value), min(room, _BAR))
             cells = [[*row, bar] for row, bar in zip(cells, bars, strict=False)]
         for row in cells:
             shown.add_row(*row)

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from wfbench.benchmarks.reproduce.model import ClaimResult, Reproduction, write_reproduction
+from wfbench.contract import FindingTable
 from wfbench.report import document as doc
+from wfbench.report.formats.html import standalone_svg
 from wfbench.report.formats.markdown import whole_markdown
 from wfbench.report.written import duration
 from wfbench.store.files import write_whole
@@ -24,27 +26,36 @@ def reproduction_section(found: Reproduction) -> doc.Section:
     checks = tuple(map(_check, found.claims))
     held = sum(check.outcome == "good" for check in checks)
     quick = "quick: smaller than documented, and less certain; " if found.quick else ""
+    counted = f"{held} of {len(checks)} claims are reproduced"
+    told = [*(claim.finding.headline for claim in found.claims if claim.finding), counted]
+    first, *others = filter(None, told)
     return doc.Section(
         title="Documented claims",
         kind="reproduction",
         headline=doc.Check(
             "claims",
             "bad" if found.failed else "good",
-            f"{quick}{held} of {len(checks)} claims are reproduced",
+            f"{quick}{first}",
         ),
         checks=checks,
         figures=(doc.Fact("seed", str(found.seed)), doc.Fact("time", duration(found.seconds))),
         facts=(doc.Fact("started", found.created), *machine_facts(found.machine)),
         exhibits=(_claims(found), *_tables(found)),
         notes=tuple(_notes(found)),
+        conclusion=tuple(others),
     )
 
 
 def write_reproduction_files(folder: Path, found: Reproduction) -> list[Path]:
-    """Write `reproduction.json` and `reproduction.md`; return their paths."""
+    """Write `reproduction.json`, `.md` and, if factors were measured, `.svg`; return the paths."""
     data, text = folder / "reproduction.json", folder / "reproduction.md"
     write_reproduction(data, found)
     write_whole(text, reproduction_markdown(found).encode())
+    for exhibit in _tables(found):
+        if exhibit.picture is not None:
+            picture = folder / "reproduction.svg"
+            write_whole(picture, standalone_svg(exhibit).encode())
+            return [data, text, picture]
     return [data, text]
 
 
@@ -58,13 +69,13 @@ def reproduction_markdown(found: Reproduction) -> str:
 def _verdict(claim: ClaimResult) -> tuple[str, str]:
     """Return what was found, and why."""
     found = claim.finding
-    return ("failed", str(claim.failure)) if found is None else (found.verdict, found.why)
+    return ("failed", str(claim.failure)) if found is None else (found.judged, found.why)
 
 
 def _check(claim: ClaimResult) -> doc.Check:
     verdict, why = _verdict(claim)
     failed = claim.finding is None
-    outcome = "bad" if failed else _OUTCOMES.get(verdict, "open")
+    outcome = "bad" if claim.finding is None else _OUTCOMES.get(claim.finding.verdict, "open")
     return doc.Check(claim.name, outcome, f"{verdict}: {why}", error=failed)
 
 
@@ -98,9 +109,26 @@ def _claims(found: Reproduction) -> doc.Exhibit:
 def _tables(found: Reproduction) -> Iterator[doc.Exhibit]:
     for claim in found.claims:
         for part in () if claim.finding is None else claim.finding.tables:
-            heads = [doc.Column(name) for name in part.columns]
             title = f"{claim.name}: {part.title}"
-            yield doc.Exhibit(title, "", table(heads, part.rows), found.command)
+            yield doc.Exhibit(title, *_drawn(part), found.command, _picture(part))
+
+
+def _drawn(part: FindingTable) -> tuple[str, doc.Table]:
+    """Return how to read a table of a finding, and the table."""
+    heads = [doc.Column(name) for name in part.columns]
+    if not part.factors:
+        return "", table(heads, part.rows)
+    heads[2] = doc.Column(part.columns[2], "x", interval=(part.columns[3], part.columns[4]))
+    return "A factor above 1 is a gain; the axis is logarithmic.", doc.Table(
+        tuple(heads), part.rows
+    )
+
+
+def _picture(part: FindingTable) -> doc.Bars | None:
+    if not part.factors:
+        return None
+    group, label, factor, low, high = part.columns
+    return doc.Bars(label, factor, low, high, group=group, log=True)
 
 
 def _notes(found: Reproduction) -> Iterator[str]:
