@@ -19,6 +19,7 @@ from .claims import *
 from .errors import *
 from .executor import *
 from .importing import *
+from .notes import *
 from .specs import *
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ __all__ = [
     "Counters",
     "DeadlineError",
     "Deadlines",
+    "DecoyAction",
     "EnvInfo",
     "EnvRef",
     "EnvSpec",
@@ -88,6 +90,7 @@ __all__ = [
     "Lab",
     "News",
     "NotComparableError",
+    "NotesModel",
     "Order",
     "Outcome",
     "Plan",

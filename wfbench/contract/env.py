@@ -27,6 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .notes import NotesModel
 from .record import StepArrays
 
 
@@ -46,6 +47,8 @@ class WorkflowModel:
     """Hosts on which the intruder has a session that nothing can end."""
     idle: int | None = None
     """An action that changes nothing, played while blue is held; None: there is none."""
+    notes: NotesModel | None = None
+    """How observations and actions follow from plain ones; None: they are the plain ones."""
 
     @property
     def fix_unit(self) -> tuple[int, ...]:

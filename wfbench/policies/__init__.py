@@ -8,5 +8,6 @@ from __future__ import annotations
 
 from .chance import RandomPolicy, restore_random
 from .network import NetworkPolicy, restore_network
+from .notes import Notes
 
-__all__ = ["NetworkPolicy", "RandomPolicy", "restore_network", "restore_random"]
+__all__ = ["NetworkPolicy", "Notes", "RandomPolicy", "restore_network", "restore_random"]
