@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import random
-import shutil
+import subprocess
+import sys
 from contextlib import closing
 from typing import Any
 
@@ -12,14 +13,18 @@ import pytest
 from wfbench.contract import EnvRef, PluginError
 from wfbench.orders import parse_order
 from wfbench.orders.codes import OrderCode
+from wfbench.policies import Notes
 from wfbench.testing import check_env
-from wfbench_cage2.workflow import WORKFLOW as CAGE2
+from wfbench_cage2.workflow import form as cage2_form
 from wfbench_cyborg.env import CyborgEnv
-from wfbench_cyborg.model import HOSTS, OBS_SIZE, REMOVE, RESTORE, SLEEP, WORKFLOW
+from wfbench_cyborg.model import HOSTS, OBS_SIZE, REMOVE, RESTORE, SLEEP, workflow
 from wfbench_cyborg.options import CyborgOptions
-from wfbench_cyborg.plugin import wfbench_envs
+from wfbench_cyborg.plugin import wfbench_envs, wfbench_health_checks
 
 [ENV] = wfbench_envs()
+[HEALTH] = wfbench_health_checks()
+WORKFLOW = workflow(memory=False, actions="all")
+NOTED = {"memory": True, "actions": "reduced"}
 USER0, SERVER = HOSTS.index("User0"), HOSTS.index("Op_Server0")
 HELD = 12
 
@@ -37,14 +42,16 @@ def steps(form: dict[str, Any], actions: list[int]) -> list[Any]:
         return seen
 
 
-def test_the_workflow_model_is_that_of_cage2():
-    assert WORKFLOW == CAGE2
+@pytest.mark.parametrize("memory", [False, True])
+@pytest.mark.parametrize("actions", ["all", "reduced"])
+def test_the_workflow_model_is_that_of_cage2(memory, actions):
+    assert workflow(memory, actions) == cage2_form(memory, actions)[0].workflow
 
 
 @pytest.mark.usefixtures("simulator")
-@pytest.mark.parametrize("red", ["bline", "meander", "sleep"])
-def test_the_promises_of_an_env_are_kept(red):
-    promises = check_env(ENV, {"red": red, "episode_steps": 20})
+@pytest.mark.parametrize("options", [{"red": "bline"}, {"red": "meander", **NOTED}])
+def test_the_promises_of_an_env_are_kept(options):
+    promises = check_env(ENV, {**options, "episode_steps": 20})
     assert [promise for promise in promises if promise.kept is False] == []
     applies = [promise.name for promise in promises if promise.kept]
     assert "no global random state is read or changed" in applies
@@ -81,18 +88,73 @@ def test_masks_are_of_before_the_action_and_fixes_say_what_they_ended():
     _, info = env.reset(seed=3)
     assert info["compromised_hosts"] == 1 << USER0
     while not info["compromised_hosts"] >> SERVER & 1:
-        info = env.step(0)[4]
+        info = env.step(SLEEP)[4]
         assert info["ended_session"] is False
-    info = env.step(REMOVE + SERVER)[4]
-    assert info == {"compromised_hosts": 1 << USER0 | 1 << SERVER, "ended_session": True}
-    info = env.step(RESTORE + USER0)[4]
+    info = env.step(RESTORE + SERVER)[4]
+    assert info["compromised_hosts"] >> SERVER & 1
+    assert info["ended_session"] is True
+    assert not env.step(RESTORE + USER0)[4]["compromised_hosts"] >> SERVER & 1
+    info = env.step(SLEEP)[4]
     assert info["compromised_hosts"] >> USER0 & 1
     assert info["ended_session"] is False
 
 
+def red_hosts(env: CyborgEnv) -> int:
+    sessions = [env.true_state().get(host, {}).get("Sessions", ()) for host in HOSTS]
+    held = [any(one["Agent"] == "Red" for one in found) for found in sessions]
+    return sum(1 << host for host, taken in enumerate(held) if taken)
+
+
+@pytest.mark.usefixtures("simulator")
+@pytest.mark.parametrize("red", ["bline", "meander"])
+def test_masks_are_those_of_the_true_state_at_every_step(red):
+    rng = np.random.default_rng(5)
+    env = CyborgEnv(red, 60)
+    env.reset(seed=8)
+    for _ in range(60):
+        before = red_hosts(env)
+        action = rng.choice([SLEEP, int(rng.integers(145)), REMOVE + 9, RESTORE + 2])
+        assert env.step(action)[4]["compromised_hosts"] == before
+
+
+@pytest.mark.usefixtures("simulator")
+def test_without_masks_the_episodes_are_the_same_and_no_true_state_is_built(monkeypatch):
+    rng = np.random.default_rng(6)
+    actions = [int(action) for action in rng.integers(39, size=50)]
+
+    def episode(env: CyborgEnv) -> list[tuple[bytes, float]]:
+        obs, _ = env.reset(seed=2)
+        seen = [(obs.tobytes(), 0.0)]
+        for action in actions:
+            obs, reward, *_, info = env.step(action)
+            seen.append((obs.tobytes(), reward))
+        assert bool(info) is env._options.masks
+        return seen
+
+    wanted = episode(CyborgEnv("meander", 50, **NOTED))
+    monkeypatch.setattr("wfbench_cyborg.simulator.Simulator.true_state", None)
+    assert episode(CyborgEnv("meander", 50, masks=False, **NOTED)) == wanted
+
+
+@pytest.mark.usefixtures("simulator")
+def test_notes_and_macros_are_those_of_the_plain_environment():
+    rng = np.random.default_rng(7)
+    noted = CyborgEnv("bline", 40, **NOTED)
+    plain = CyborgEnv("bline", 40)
+    notes = Notes(noted.workflow.notes)
+    obs, _ = noted.reset(seed=5)
+    assert np.array_equal(obs, notes.begin(plain.reset(seed=5)[0]))
+    for _ in range(40):
+        action = int(rng.integers(noted.action_space.n))
+        obs, reward, *_ = noted.step(action)
+        wanted, same, *_ = plain.step(notes.act(action))
+        assert np.array_equal(obs, notes.observe(wanted))
+        assert reward == same
+
+
 @pytest.mark.usefixtures("simulator")
 def test_while_blue_is_held_it_sleeps_in_every_episode():
-    fix = REMOVE + SERVER
+    fix = RESTORE + HOSTS.index("Enterprise2")
     held = steps({"hold": str(HELD)}, [fix] * 40)
     slept = steps({}, ([SLEEP] * HELD + [fix] * (20 - HELD)) * 2)
     for (obs, *others), (wanted, *expected) in zip(held, slept, strict=True):
@@ -131,30 +193,55 @@ def test_episodes_are_truncated_and_must_be_reset():
         env.step(145)
 
 
-def test_without_the_simulator_the_message_says_how_to_get_it():
-    with pytest.raises(PluginError, match=r"cannot be imported .*cage-challenge-2") as caught:
-        CyborgEnv()
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("code", "cause"),
     [
-        ("Shared/Scenarios/Scenario2.yaml", "there is no Scenario2.yaml"),
-        ("Agents/Wrappers/__init__.py", "no ChallengeWrapper"),
+        ("raise ImportError('no such thing')", "no such thing"),
+        ("open('version.txt.missing')", "No such file"),
     ],
 )
-def test_another_release_of_the_simulator_is_named(name, message, simulator, tmp_path, monkeypatch):
-    shutil.copytree(simulator, tmp_path / "other")
-    (tmp_path / "other/CybORG" / name).unlink()
-    monkeypatch.syspath_prepend(str(tmp_path / "other"))
-    with pytest.raises(PluginError, match=message):
+def test_without_a_sound_simulator_one_line_says_how_to_get_it(other_package, code, cause):
+    (other_package / "__init__.py").write_text(code)
+    with pytest.raises(PluginError, match=cause) as caught:
+        CyborgEnv()
+    assert "pip install -e cage-challenge-2/CybORG" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    found = HEALTH.check()
+    assert not found.ok
+    assert cause in found.message
+    assert "pip install -e" in found.remedy
+
+
+def test_another_release_of_the_simulator_is_named(other_package):
+    (other_package / "__init__.py").write_text("class CybORG: ...")
+    (other_package / "Agents.py").write_text("class B_lineAgent: ...")
+    with pytest.raises(PluginError, match=r"there is no Scenario2\.yaml"):
         CyborgEnv().reset(seed=1)
+
+
+@pytest.mark.usefixtures("simulator")
+def test_the_health_check_says_the_version_and_plays():
+    found = HEALTH.check()
+    assert found.ok
+    assert found.message.startswith("CybORG 2")
+    assert "ten steps" in found.message
+
+
+@pytest.mark.usefixtures("simulator")
+def test_a_process_that_imports_the_simulator_prints_nothing():
+    code = "from wfbench_cyborg.env import CyborgEnv; CyborgEnv().reset(seed=1)"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [({"red": "mixed"}, "unknown red agent"), ({"episode_steps": 0}, "at least 1")],
+    [
+        ({"red": "mixed"}, "unknown red agent"),
+        ({"episode_steps": 0}, "at least 1"),
+        ({"actions": "few"}, "unknown actions"),
+    ],
 )
 def test_bad_options_are_refused(given, message):
     with pytest.raises(ValueError, match=message):

@@ -37,10 +37,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.usefixtures("simulator")
-@pytest.mark.parametrize("collector", ["vector", "shm"])
+@pytest.mark.parametrize("collector", ["sequential", "shm"])
 def test_a_policy_trained_on_ours_is_judged_in_the_simulator(trained, collector):
     done = wfbench(*JUDGE, "--collector", collector, cwd=trained)
     assert done.returncode == 0, done.stderr
+    assert "unmaintained" not in done.stderr
     answer = json.loads(done.stdout)
     assert answer["env"] == "cyborg"
     assert [(cell["red"], cell["episodes"]) for cell in answer["cells"]] == [
@@ -48,7 +49,7 @@ def test_a_policy_trained_on_ours_is_judged_in_the_simulator(trained, collector)
         ("meander", 6),
         ("sleep", 6),
     ]
-    assert all(cell["env_return"] < 0 for cell in answer["cells"])
+    assert all(cell["env_return"] < 0 for cell in answer["cells"][:2])
 
 
 @pytest.mark.usefixtures("simulator")
@@ -65,7 +66,8 @@ def test_a_joint_policy_follows_an_order_there_also_after_being_held(trained):
     assert cell["stress_return"] < 0
 
 
-def test_without_the_simulator_one_line_says_how_to_get_it(trained):
+def test_without_the_simulator_one_line_says_how_to_get_it(trained, other_package):
+    (other_package / "__init__.py").write_text("raise ImportError('it is not here')")
     done = wfbench(*JUDGE, cwd=trained)
     assert done.returncode == 6
     [line] = done.stderr.strip().splitlines()

@@ -11,8 +11,9 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from wfbench.contract import PluginError
+from wfbench.policies import Notes
 
-from .model import FOOTHOLD, HOSTS, NUM_ACTIONS, OBS_SIZE, WORKFLOW
+from .model import FOOTHOLD, HOSTS, OBS_SIZE, workflow
 from .options import CyborgOptions
 from .randomness import OwnRandomness
 from .simulator import Sessions, Simulator, find_package
@@ -26,15 +27,28 @@ class CyborgEnv(gymnasium.Env[Obs, np.int64]):
     `reset(seed=s)` builds a new simulator and starts the stream of episodes of seed s; `reset()`
     starts its next episode. The simulator draws from process-global random state, which this
     environment sets for each call and restores afterwards.
+
+    `memory` and `actions` are blue's notes and macros, kept from observations and own actions. The
+    true state, which costs half as much as a step, is asked for only if `masks` are to be reported
+    and a session may have changed.
     """
 
-    def __init__(self, red: str = "bline", episode_steps: int = 100) -> None:
-        chosen = CyborgOptions(red, episode_steps)
+    def __init__(
+        self,
+        red: str = "bline",
+        episode_steps: int = 100,
+        memory: bool = False,  # noqa: FBT001, FBT002 - an option of the environment
+        actions: str = "all",
+        masks: bool = True,  # noqa: FBT001, FBT002 - as above
+    ) -> None:
+        self._options = CyborgOptions(red, episode_steps, memory, actions, masks)
         find_package()
-        self.workflow = WORKFLOW
-        self.observation_space = gymnasium.spaces.Box(0, 1, (OBS_SIZE,), np.uint8)
-        self.action_space = gymnasium.spaces.Discrete(NUM_ACTIONS)
-        self._options = chosen
+        self.workflow = workflow(memory, actions)
+        noted = self.workflow.notes
+        self._notes = None if noted is None else Notes(noted)
+        size = OBS_SIZE + (0 if noted is None else noted.size)
+        self.observation_space = gymnasium.spaces.Box(0, 1, (size,), np.uint8)
+        self.action_space = gymnasium.spaces.Discrete(len(self.workflow.fix_host))
         self._randomness: OwnRandomness | None = None
         self._steps_left = 0
 
@@ -50,37 +64,47 @@ class CyborgEnv(gymnasium.Env[Obs, np.int64]):
         with self._own().drawn_here():
             if begins:
                 self._simulator = Simulator(self._options.red)
-            obs = self._simulator.reset()
-            self._sessions = self._simulator.red_sessions(HOSTS)
+            obs = _bits(self._simulator.reset())
+            self._sessions = self._red_sessions()
         self._steps_left = self._options.episode_steps
-        return _bits(obs), {"compromised_hosts": _mask(self._sessions), "ended_session": False}
+        seen = obs if self._notes is None else self._notes.begin(obs)
+        return seen, self._info(self._sessions, ended_session=False)
 
     def step(self, action: Any) -> tuple[Obs, float, bool, bool, dict[str, Any]]:
         """Execute blue's action, then red's; truncate the episode after `episode_steps` steps."""
         if self._steps_left < 1:
             raise ResetNeeded("no episode has been started: call reset() before step()")
-        chosen = int(action)
-        if not 0 <= chosen < NUM_ACTIONS:
-            raise ValueError(f"action {chosen} is outside 0..{NUM_ACTIONS - 1}")
+        chosen, count = int(action), len(self.workflow.fix_host)
+        if not 0 <= chosen < count:
+            raise ValueError(f"action {chosen} is outside 0..{count - 1}")
         before = self._sessions
+        plain = chosen if self._notes is None else self._notes.act(chosen)
         with self._own().drawn_here():
-            obs, reward, over = self._simulator.step(chosen)
-            self._sessions = self._simulator.red_sessions(HOSTS)
+            shown, reward, over = self._simulator.step(plain)
+            if self.workflow.fix_host[chosen] >= 0 or not self._simulator.red_was_quiet():
+                self._sessions = self._red_sessions()
+        obs = _bits(shown)
         self._steps_left -= 1
         truncated = self._steps_left == 0
         terminated = over and not truncated
         if terminated:
             self._steps_left = 0
-        info = {
-            "compromised_hosts": _mask(before),
-            "ended_session": _ended_session(chosen, before, self._sessions),
-        }
-        return _bits(obs), reward, terminated, truncated, info
+        ended = _ended_session(self.workflow.fix_host[chosen], before, self._sessions)
+        seen = obs if self._notes is None else self._notes.observe(obs)
+        return seen, reward, terminated, truncated, self._info(before, ended_session=ended)
 
     def true_state(self) -> dict[str, Any]:
         """Return the simulator's nested true state."""
         with self._own().drawn_here():
             return self._simulator.true_state()
+
+    def _red_sessions(self) -> tuple[Sessions, ...]:
+        return self._simulator.red_sessions(HOSTS) if self._options.masks else ()
+
+    def _info(self, sessions: Sequence[Sessions], *, ended_session: bool) -> dict[str, Any]:
+        if not self._options.masks:
+            return {}
+        return {"compromised_hosts": _mask(sessions), "ended_session": ended_session}
 
     def _own(self) -> OwnRandomness:
         if self._randomness is None:
@@ -92,13 +116,12 @@ def _mask(sessions: Sequence[Sessions]) -> int:
     return sum(1 << host for host, found in enumerate(sessions) if found)
 
 
-def _ended_session(action: int, before: Sequence[Sessions], after: Sequence[Sessions]) -> bool:
-    """Tell whether the action ended a red session on the host that it fixes.
+def _ended_session(host: int, before: Sequence[Sessions], after: Sequence[Sessions]) -> bool:
+    """Tell whether a fix of the host, if any, ended a red session there.
 
     The session on red's foothold comes back by itself, so it never counts.
     """
-    host = WORKFLOW.fix_host[action]
-    return host not in (-1, FOOTHOLD) and bool(before[host] - after[host])
+    return bool(before) and host not in (-1, FOOTHOLD) and bool(before[host] - after[host])
 
 
 def _bits(obs: Any) -> Obs:

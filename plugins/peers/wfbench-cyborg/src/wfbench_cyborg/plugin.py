@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from wfbench.contract import EnvSpec, Published, hookimpl
+from wfbench.contract import EnvSpec, Health, HealthCheckSpec, PluginError, Published, hookimpl
 
 from .options import CyborgOptions
 
@@ -37,3 +37,25 @@ def wfbench_envs() -> list[EnvSpec]:
             capabilities=frozenset({"workflow", "true-state"}),
         )
     ]
+
+
+@hookimpl
+def wfbench_health_checks() -> list[HealthCheckSpec]:
+    """Return the check that the simulator can be played."""
+    return [HealthCheckSpec(name="cyborg", summary="Official simulator", check=_play_ten_steps)]
+
+
+def _play_ten_steps() -> Health:
+    """Return whether the simulator is found and plays ten steps."""
+    from .env import CyborgEnv
+    from .simulator import HOW_TO_GET_IT, version
+
+    try:
+        found = version()
+        env = CyborgEnv(episode_steps=10)
+        env.reset(seed=0)
+        total = sum(env.step(0)[1] for _ in range(10))
+    except PluginError as error:
+        cause = str(error).partition(";")[0]
+        return Health(ok=False, message=cause, remedy=HOW_TO_GET_IT)
+    return Health(ok=True, message=f"CybORG {found}: ten steps played, return {total:.1f}")

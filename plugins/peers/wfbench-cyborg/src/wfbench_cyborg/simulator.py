@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,16 @@ SCENARIO = "Scenario2.yaml"
 _WRAPPER_HOMES = ("CybORG.Agents.Wrappers", "CybORG.Agents", "CybORG")
 """Modules that may hold the wrapper, by release."""
 
+_QUIET = ("Sleep", "DiscoverRemoteSystems", "DiscoverNetworkServices", "Impact")
+"""Red actions that neither open nor change a session."""
+
 Sessions = frozenset[tuple[Any, Any]]
 """Identifiers of the sessions on a host."""
 
 HOW_TO_GET_IT = (
     "it is not on a package index: clone github.com/cage-challenge/cage-challenge-2 and "
-    "`pip install` its CybORG directory into this environment; --env cage2 needs no simulator"
+    "`pip install -e cage-challenge-2/CybORG` in this environment (the -e is needed: without it "
+    "files that it reads are not installed); --env cage2 needs no simulator"
 )
 
 
@@ -50,6 +55,10 @@ class Simulator:
         state: dict[str, Any] = self._game.get_agent_state("True")
         return state
 
+    def red_was_quiet(self) -> bool:
+        """Tell whether red's last action left its sessions as they were."""
+        return type(self._game.get_last_action("Red")).__name__ in _QUIET
+
     def red_sessions(self, hosts: Sequence[str]) -> tuple[Sessions, ...]:
         """Return red's sessions on each of the hosts."""
         state = self.true_state()
@@ -60,14 +69,28 @@ def _red_sessions(sessions: Iterable[Mapping[str, Any]]) -> Sessions:
     return frozenset((s.get("ID"), s.get("PID")) for s in sessions if s.get("Agent") == "Red")
 
 
+def version() -> str:
+    """Return the version that the simulator says it has."""
+    return str(_member(find_package(), "CYBORG_VERSION"))
+
+
 def find_package() -> Any:
     """Return the simulator's package; raise PluginError with how to get it."""
+    _silence_gym()
     try:
         return import_module("CybORG")
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         raise PluginError(
             f"the CybORG simulator cannot be imported ({error}); {HOW_TO_GET_IT}"
         ) from error
+
+
+def _silence_gym() -> None:
+    """Withdraw the notice that gym is unmaintained, which every worker would print."""
+    with suppress(ImportError):
+        notices = import_module("gym_notices.notices").notices
+        for version in [v for v, text in notices.items() if "unmaintained" in text]:
+            del notices[version]
 
 
 def _scenario(package: Any) -> str:
