@@ -9,7 +9,7 @@ import numpy as np
 
 from wfbench.contract import Policy, Rollout, UpdateStats
 from wfbench.settings.config import RunConfig
-from wfbench.store.events import BUDGET, COLLAPSED, COMPLIANT, HOPELESS, NOT_FINITE
+from wfbench.store.events import BUDGET, COLLAPSED, COMPLIANT, HOPELESS, NOT_FINITE, THRESHOLD
 
 from .budget import WorkflowBudget
 from .episodes import Summary
@@ -53,7 +53,7 @@ class StopRule:
             if self.reached_at is None:
                 self.reached_at = used
             if not config.joint and config.stop == COMPLIANT and used >= budget.min_steps:
-                return Ending(COMPLIANT, "threshold")
+                return Ending(COMPLIANT, THRESHOLD)
         first = rollout.actions.flat[0]
         self._same = self._same + 1 if (rollout.actions == first).all() else 0
         if self._same >= _COLLAPSED and used >= budget.min_steps:

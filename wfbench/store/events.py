@@ -31,7 +31,7 @@ JOINT, FREE, SPECIAL, ORDER = "joint", "free", "specialised", "order"
 order in a search that trains each by itself."""
 
 COMPLIANT, BUDGET, HOPELESS = "compliant", "budget", "hopeless"
-NOT_FINITE, COLLAPSED = "not-finite", "collapsed"
+NOT_FINITE, COLLAPSED, THRESHOLD = "not-finite", "collapsed", "threshold"
 
 Values = dict[str, Any]
 _STORED: dict[str, type[RunEvent]] = {}

@@ -12,7 +12,13 @@ from wfbench.benchmarks.statistics.learning import Reach
 from wfbench.contract import NotComparableError
 from wfbench.search.history import RecordedSearch, read_searches
 from wfbench.search.same_work import task_of
-from wfbench.store.events import HOPELESS, UpdateFinished, WorkflowFinished, WorkflowStarted
+from wfbench.store.events import (
+    HOPELESS,
+    THRESHOLD,
+    UpdateFinished,
+    WorkflowFinished,
+    WorkflowStarted,
+)
 
 KINDS = ("collector", "trainer", "searcher")
 
@@ -49,6 +55,8 @@ class LearningCurve:
     seconds: Reach
     horizon: int
     """Up to how many steps it is known whether it did: its whole budget if it was given up."""
+    settled: bool = False
+    """Whether it ended before its budget: it followed the order, or was given up."""
 
     def at(self, steps: int) -> TrainingPoint | None:
         """Return what it had reached by then; a training that ended before keeps its last."""
@@ -149,4 +157,5 @@ def _curve(event: WorkflowFinished, points: list[TrainingPoint], budget: int) ->
         steps=steps,
         seconds=seconds,
         horizon=budget if given_up else event.env_steps,
+        settled=given_up or event.reason == THRESHOLD,
     )

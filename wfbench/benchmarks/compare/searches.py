@@ -99,9 +99,14 @@ def compare_learning(
 
 
 def equal_steps(runs: Sequence[LearningRun], wanted: int | None) -> int:
-    """Return the steps that every run gave its longest training, or those that are wanted."""
+    """Return the steps that every run gave its longest training, or those that are wanted.
+
+    A run whose trainings all ended before their budget may have fewer: each keeps its last.
+    """
     shortest = min(runs, key=_longest)
-    if wanted is not None and wanted > _longest(shortest):
+    going_on = [run for run in runs if not all(t.settled for t in run.trainings)]
+    if wanted is not None and any(wanted > _longest(run) for run in going_on):
+        shortest = min(going_on, key=_longest)
         raise NotComparableError(
             f"the longest training of {shortest.path} has {_longest(shortest):,} steps, which is "
             f"less than {wanted:,}"

@@ -112,6 +112,16 @@ def test_searches_are_compared_after_equally_many_steps() -> None:
         verdicts(remembered(), [search(seed, steps=300) for seed in range(4)])
 
 
+def test_who_complies_sooner_and_stops_is_compared_all_the_same() -> None:
+    def settled(run: LearningRun) -> LearningRun:
+        return replace(run, trainings=tuple(replace(t, settled=True) for t in run.trainings))
+
+    sooner = [settled(search(seed, worse=-10.0, steps=400)) for seed in range(4)]
+    assert set(verdicts(remembered(), sooner).values()) == {Verdict.NO_CHANGE}
+    worse = [settled(search(seed, worse=10.0 + seed, steps=400)) for seed in range(4)]
+    assert verdicts(remembered(), worse)["return"] is Verdict.REGRESSED
+
+
 def test_another_task_is_not_comparable_and_named() -> None:
     other = [replace(run, workload={**run.workload, "env": "other"}) for run in THEN]
     with pytest.raises(NotComparableError, match="env made / other"):
