@@ -15,7 +15,7 @@ from wfbench.host import doctor
 from wfbench.host.discovery import Candidate, Source
 from wfbench.host.doctor import HealthFinding, examine
 from wfbench.host.manager import PluginHost
-from wfbench.processes import leftovers, segments
+from wfbench.processes import leftovers, limits, segments
 
 
 @pytest.fixture
@@ -125,11 +125,11 @@ def test_a_container_with_less_time_than_cores_is_told(
 ) -> None:
     quota = tmp_path / "cpu.max"
     quota.write_text("150000 100000\n")
-    assert doctor._quota(quota) == 1.5
+    assert limits.cpu_quota(quota) == 1.5
     quota.write_text("max 100000\n")
-    assert doctor._quota(quota) is None
-    assert doctor._quota(tmp_path / "none") is None
-    monkeypatch.setattr(doctor, "_quota", lambda _file: 0.5)
+    assert limits.cpu_quota(quota) is None
+    assert limits.cpu_quota(tmp_path / "none") is None
+    monkeypatch.setattr(doctor, "cpu_quota", lambda: 0.5)
     assert "may use only 0.5" in finding("cores").message
 
 

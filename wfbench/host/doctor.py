@@ -15,7 +15,7 @@ import psutil
 from wfbench.contract import Health, HealthCheckSpec
 from wfbench.host.manager import PluginHost
 from wfbench.processes import leftovers
-from wfbench.processes.limits import THREAD_VARIABLES, usable_cores
+from wfbench.processes.limits import THREAD_VARIABLES, cpu_quota, usable_cores
 from wfbench.processes.segments import SHM, segment_dir
 
 _GIB = 2**30
@@ -79,7 +79,7 @@ def _run(spec: HealthCheckSpec) -> Health:
 def _cores() -> Health:
     """Return whether the container may use all the cores it sees."""
     usable = usable_cores()
-    quota = _quota(Path("/sys/fs/cgroup/cpu.max"))
+    quota = cpu_quota()
     if quota is None or quota >= usable:
         return Health(ok=True, message=f"{usable} of {os.cpu_count()} cores usable")
     return Health(
@@ -87,15 +87,6 @@ def _cores() -> Health:
         message=f"{usable} cores are visible, but the container may use only {quota:.3g}",
         remedy=f"give worker collectors workers={max(1, int(quota))}, or raise the CPU limit",
     )
-
-
-def _quota(file: Path) -> float | None:
-    """Return how many cores' time the control group may use; None if no limit is known."""
-    try:
-        limit, period = file.read_text(encoding="ascii").split()
-        return None if limit == "max" else int(limit) / int(period)
-    except (OSError, ValueError):
-        return None
 
 
 def _memory() -> Health:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 BLAS_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """What limits the linear algebra under numpy and torch."""
@@ -24,6 +25,15 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def cpu_quota(file: Path = Path("/sys/fs/cgroup/cpu.max")) -> float | None:
+    """Return how many cores' time the control group may use; None if no limit is known."""
+    try:
+        limit, period = file.read_text(encoding="ascii").split()
+        return None if limit == "max" else int(limit) / int(period)
+    except (OSError, ValueError):
+        return None
 
 
 def usable_threads() -> int:

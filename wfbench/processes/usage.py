@@ -13,6 +13,8 @@ from pathlib import Path
 
 import psutil
 
+from wfbench.processes.limits import cpu_quota, usable_cores
+
 _LIBC = ctypes.CDLL(None)
 _SWITCHES = re.compile(r"voluntary_ctxt_switches:\s*(\d+)")
 """Matches twice in the status of a thread: voluntary ones, then the others."""
@@ -21,14 +23,24 @@ _IDLE = {"idle", "iowait", "guest", "guest_nice"}
 
 
 @dataclass(frozen=True)
+class MachineTimes:
+    """CPU seconds of the cores this process may run on, whoever used them."""
+
+    busy: float
+    idle: float
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """The counters of a process tree and of the machine at one moment."""
 
     processes: list[psutil.Process]
     cpu: float
-    machine: float | None
+    machine: MachineTimes | None
     switches: tuple[int, int] | None
     load: float | None
+    at: float
+    """Reading of the monotonic clock."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +49,7 @@ class Used:
 
     cpu: float
     foreign_cpu: float | None
-    """CPU seconds of all processes outside the tree."""
+    """CPU seconds that processes outside the tree took where no idle core was left for them."""
     voluntary_switches: int | None
     involuntary_switches: int | None
 
@@ -46,17 +58,24 @@ def snapshot(processes: list[psutil.Process]) -> Snapshot:
     """Read all counters; the exact one last, so that reading the others is not part of it."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     switches = context_switches(processes)
-    machine = machine_seconds()
-    return Snapshot(processes, cpu_seconds(processes), machine, switches, load)
+    machine = machine_times()
+    at = time.monotonic()
+    return Snapshot(processes, cpu_seconds(processes), machine, switches, load, at)
 
 
 def used_since(before: Snapshot) -> Used:
     """Return what the tree and the others used; the exact counter is read first."""
     cpu = cpu_seconds(before.processes) - before.cpu
-    machine = machine_seconds()
+    machine = machine_times()
     foreign = None
     if machine is not None and before.machine is not None:
-        foreign = max(0.0, machine - before.machine - cpu)
+        wall = time.monotonic() - before.at
+        foreign = taken(
+            busy=machine.busy - before.machine.busy,
+            idle=machine.idle - before.machine.idle,
+            own=cpu,
+            limit=wall * (cpu_quota() or usable_cores()),
+        )
     switches = context_switches(before.processes)
     if switches is None or before.switches is None:
         return Used(cpu, foreign, None, None)
@@ -90,13 +109,28 @@ def memory_bytes(processes: list[psutil.Process]) -> int:
     return total
 
 
-def machine_seconds() -> float | None:
-    """Return the CPU seconds of all processes of the machine, counted in hundredths."""
+def taken(*, busy: float, idle: float, own: float, limit: float) -> float:
+    """Return the CPU seconds that others took from a process tree that used `own`.
+
+    In a container the system counts what the whole host does. Work of others for which there was
+    an idle core takes nothing from the tree, nor can they take more than it may use (`limit`).
+    """
+    return min(max(0.0, busy - own - idle), limit)
+
+
+def machine_times() -> MachineTimes | None:
+    """Return the CPU seconds of the cores this process may use, counted in hundredths."""
     try:
-        times = psutil.cpu_times()
+        cores = psutil.cpu_times(percpu=True)
     except (OSError, RuntimeError):
         return None
-    return float(sum(v for name, v in times._asdict().items() if name not in _IDLE))
+    if hasattr(os, "sched_getaffinity"):
+        allowed = os.sched_getaffinity(0)
+        cores = [times for core, times in enumerate(cores) if core in allowed] or cores
+    counted = [times._asdict() for times in cores]
+    busy = sum(v for times in counted for name, v in times.items() if name not in _IDLE)
+    idle = sum(times.get(name, 0.0) for times in counted for name in ("idle", "iowait"))
+    return MachineTimes(float(busy), float(idle))
 
 
 def context_switches(processes: list[psutil.Process]) -> tuple[int, int] | None:

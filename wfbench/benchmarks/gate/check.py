@@ -26,7 +26,6 @@ from wfbench.benchmarks.gate.learning_baseline import (
     check_learning,
 )
 from wfbench.benchmarks.gate.speed_check import (
-    QUIET,
     SpeedCheck,
     Threshold,
     busy_notes,
@@ -39,11 +38,14 @@ from wfbench.benchmarks.measure.runner import SessionProgress, measure_session, 
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import NotComparableError, UsageError
 from wfbench.host.manager import PluginHost
+from wfbench.processes.limits import usable_cores
 from wfbench.store.machine import fingerprint
 from wfbench.store.places import DEFAULT as RUNS
 from wfbench.store.places import find_run
 
 Busy = Literal["inconclusive", "judge"]
+_QUIET, _QUIET_SHARE = 0.5, 0.1
+"""If others took more than half a core and a tenth of all, a slow-down may be their fault."""
 
 _SMOKE_SETTINGS = Settings(rounds=4, seconds=0.05, steps=10, smoke=True)
 _SMOKE_COLLECTORS = ("sequential", "shm:workers=2")
@@ -92,7 +94,7 @@ def check(
     settings = found.settings if rounds is None else replace(found.settings, rounds=rounds)
     calibration = read_calibration(CALIBRATION)
     threshold, notes = choose_threshold(found, machine, calibration, minimum_effect)
-    quiet = QUIET if busy == "inconclusive" else None
+    quiet = max(_QUIET, _QUIET_SHARE * usable_cores()) if busy == "inconclusive" else None
 
     def measure(chosen: Sequence[Case], how: Settings) -> Session:
         return measure_session(chosen, how, out=samples, command=command, progress=progress)[0]

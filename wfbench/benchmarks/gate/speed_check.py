@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any
 
 from wfbench.benchmarks.gate.baseline_store import Baseline, BaselineCell, cells_of
@@ -26,11 +27,9 @@ DEFAULT_EFFECT = 0.10
 """Minimum effect on a machine that is not calibrated."""
 FOREIGN_EFFECT = 0.20
 """Minimum effect against a baseline of another machine, to which ratios carry over roughly."""
-QUIET = 0.5
-"""If other programs use more cores than this, a slow-down may be their fault."""
 HERE = "calibrate this machine with `wfbench calibrate`"
 _LEAST_OTHERS = 3
-"""Minimum number of other cases whose median shows that the reference itself has changed."""
+"""Minimum number of other cases that must all gain before the reference may have got slower."""
 CONFIRMING = 1_000_003
 """Added to the seed when a cell is measured a second time, so that its rounds are new."""
 
@@ -44,7 +43,9 @@ class Threshold:
     minimum_effect: float = DEFAULT_EFFECT
     alpha: float = ALPHA
     quiet: float | None = None
-    """A slow-down is inconclusive if others used more cores than this; None: it always counts."""
+    """A slow-down is inconclusive if others took more cores than this; None: it always counts."""
+    same_machine: bool = False
+    """Whether rates can be compared, too, which tells who of a pair has changed."""
 
     def verdict(self, change: Estimate, test: Permutation) -> Verdict:
         """Return the verdict on a change."""
@@ -65,6 +66,8 @@ class Judgement:
     rounds: int
     suspicious: bool = False
     """Slower before the adjustment: worth measuring again, but not a verdict yet."""
+    excuse: str = ""
+    """Why a ratio that fell is not this case's fault."""
 
 
 @dataclass(frozen=True)
@@ -135,18 +138,18 @@ def run_check(
 ) -> SpeedCheck:
     """Measure, judge, and confirm what looks slower; `cases` belong to the baseline's cells.
 
-    Every cell that looks slower without an adjustment is measured again. Only the second
-    measurement can fail; it is adjusted for the number of cells that were measured again.
+    If a cell looks slower without an adjustment, all are measured again: who else runs in a round
+    changes how fast a case is. Only the second measurement can fail; it is adjusted for the number
+    of cells that looked slower.
     """
     sessions = [measure(cases, settings)]
     now = dict(enumerate(cells_of(sessions[0], baseline.reference)))
     judged, confirmed = judge_cells(baseline, now, threshold, list(now)), {}
     flagged = [i for i, one in judged.items() if one.suspicious]
     if flagged:
-        needed = [i for i in now if _is_needed(baseline, i, flagged)]
         fresh = replace(settings, seed=settings.seed + CONFIRMING)
-        sessions.append(measure([cases[i] for i in needed], fresh))
-        latest = dict(zip(needed, cells_of(sessions[1], baseline.reference), strict=True))
+        sessions.append(measure(cases, fresh))
+        latest = dict(enumerate(cells_of(sessions[1], baseline.reference)))
         confirmed = judge_cells(baseline, latest, threshold, flagged)
         now |= {i: latest[i] for i in confirmed}
     return SpeedCheck(
@@ -167,8 +170,8 @@ def judge_cells(
 ) -> dict[int, Judgement]:
     """Return the judgement on each chosen cell, by its index in the baseline as in `now`.
 
-    The others do not count for the adjustment. The reference is judged by the median of at least
-    three others.
+    The others do not count for the adjustment. The reference is judged against that of at least
+    three others which gained least: it got slower only if it fell against all of them.
     """
     pairs = {index: _compared(baseline, now, index) for index in chosen}
     pairs = {index: (then, current) for index, (then, current) in pairs.items() if then and current}
@@ -179,7 +182,12 @@ def judge_cells(
         change = unpaired_ratio_estimate(current, then)
         suspicious = threshold.verdict(change, test) is Verdict.REGRESSED
         verdict = threshold.verdict(change, final)
-        found[index] = Judgement(verdict, change, final.p, final.smallest, len(current), suspicious)
+        excuse = _excuse(baseline, now, index, threshold) if suspicious else ""
+        if excuse:
+            suspicious, verdict = False, Verdict.INCONCLUSIVE
+        found[index] = Judgement(
+            verdict, change, final.p, final.smallest, len(current), suspicious, excuse
+        )
     return found
 
 
@@ -190,13 +198,14 @@ def choose_threshold(
     given: float | None,
 ) -> tuple[Threshold, tuple[str, ...]]:
     """Return the threshold, and notes that say where it comes from."""
+    here = same_machine(baseline.machine, machine)
     if given is not None:
         if not 0 < given < 10:
             raise UsageError(f"--minimum-effect {given:g}: it must be between 0 and 10")
-        return Threshold(given), (f"minimum effect {given:.0%}, as asked for",)
+        return Threshold(given, same_machine=here), (f"minimum effect {given:.0%}, as asked for",)
     effect, note = _of_this_machine(machine, calibration)
-    if same_machine(baseline.machine, machine):
-        return Threshold(effect), (note,)
+    if here:
+        return Threshold(effect, same_machine=True), (note,)
     then, now = _described(baseline.machine), _described(machine)
     foreign = (
         f"the baseline was made on another machine ({then}; here: {now}): the minimum effect is at "
@@ -222,13 +231,38 @@ def busy_notes(baseline: Baseline, sessions: Sequence[Session]) -> tuple[str, ..
     return tuple(notes)
 
 
-def _is_needed(baseline: Baseline, index: int, flagged: Sequence[int]) -> bool:
-    """Return whether a cell is flagged, or a flagged one is compared with it."""
-    cell, others = baseline.cells[index], [baseline.cells[i] for i in flagged]
-    same = [other for other in others if other.case.n_envs == cell.case.n_envs]
-    if index in flagged or baseline.is_reference(cell):
-        return bool(same)
-    return any(map(baseline.is_reference, same))
+def _excuse(
+    baseline: Baseline, now: Mapping[int, BaselineCell], index: int, threshold: Threshold
+) -> str:
+    """Return why a ratio that fell is not the fault of this cell; empty if it may be.
+
+    A ratio does not say which of its two has changed; where rates can be compared, they do.
+    """
+    cell = baseline.cells[index]
+    if baseline.is_reference(cell):
+        if not threshold.same_machine:
+            return "it got slower or all others faster, which only rates of one machine tell"
+        if _own_change(cell, now[index], threshold) >= 0:
+            return "its own rate did not fall: the others got faster"
+        return ""
+    if not threshold.same_machine:
+        return ""
+    place = next(
+        i
+        for i, one in enumerate(baseline.cells)
+        if baseline.is_reference(one) and one.case.n_envs == cell.case.n_envs
+    )
+    gained = _own_change(baseline.cells[place], now[place], threshold) > 0
+    if gained and _own_change(cell, now[index], threshold) >= 0:
+        return f"its own rate did not fall: {baseline.reference} got faster"
+    return ""
+
+
+def _own_change(then: BaselineCell, now: BaselineCell, threshold: Threshold) -> int:
+    """Return 1 if the rates rose by the minimum effect, -1 if they fell by it, else 0."""
+    logs = [[math.log(rate) for rate in cell.rates] for cell in (then, now)]
+    moved = fmean(logs[1]) - fmean(logs[0]) if all(logs) else 0.0
+    return (abs(moved) >= math.log1p(threshold.minimum_effect)) * (1 if moved > 0 else -1)
 
 
 def _verdict(
@@ -275,12 +309,19 @@ def _conclusion(
         return Verdict.INCONCLUSIVE, "no round has a clean sample of both it and its reference"
     moved = f"{first.change.value:.3g} times its ratio to {baseline.reference}"
     if reference:
-        moved = f"{first.change.value:.3g} times what it was, by the median of the others"
+        moved = f"{first.change.value:.3g} times what it was, by the other that gained least"
     if not first.suspicious:
-        return first.verdict, moved
+        return first.verdict, f"{moved}, but {first.excuse}" if first.excuse else moved
+    return _confirmed(moved, again)
+
+
+def _confirmed(moved: str, again: Judgement | None) -> tuple[Verdict, str]:
+    """Return the verdict on a cell that looked slower, after its second measurement."""
     if again is None:
         return Verdict.INCONCLUSIVE, f"{moved}, and it could not be measured again"
     second = f"{again.change.value:.3g} times when measured again"
+    if again.excuse:
+        return again.verdict, f"{moved}, {second}, but {again.excuse}"
     if again.verdict is Verdict.REGRESSED:
         return Verdict.REGRESSED, f"{moved}, {second}"
     return Verdict.INCONCLUSIVE, f"{moved} at first, but {second}: not confirmed"
@@ -308,21 +349,13 @@ def _compared(
         for i, other in enumerate(baseline.cells)
         if i in now and other.case.n_envs == cell.case.n_envs and not baseline.is_reference(other)
     }
+    others = {i: other for i, other in others.items() if other.log_ratios and now[i].log_ratios}
     if len(others) < _LEAST_OTHERS:
         return [], []
-    centres = [fmean(other.log_ratios) for other in others.values()]
-    current = [now[i] for i in others]
-    return _against_others(list(others.values()), centres), _against_others(current, centres)
-
-
-def _against_others(others: Sequence[BaselineCell], centres: Sequence[float]) -> list[float]:
-    """Return the reference against the median of the others, for each round they all have."""
-    by_round = [dict(zip(cell.rounds, cell.log_ratios, strict=True)) for cell in others]
-    common = set.intersection(*(set(ratios) for ratios in by_round))
-    return [
-        -median(ratios[number] - centre for ratios, centre in zip(by_round, centres, strict=True))
-        for number in sorted(common)
-    ]
+    least = min(others, key=lambda i: fmean(now[i].log_ratios) - fmean(others[i].log_ratios))
+    sides = others[least], now[least]
+    then, current = ([-ratio for ratio in side.log_ratios] for side in sides)
+    return then, current
 
 
 def _test(then_logs: Sequence[float], now_logs: Sequence[float]) -> Permutation:

@@ -108,7 +108,7 @@ class Measurement:
     involuntary_switches: int | None = None
     """How often the system preempted one."""
     foreign_cpu: float | None = None
-    """CPU seconds used by everything else on the machine during the window."""
+    """CPU seconds that other programs took from the process tree during the window."""
     load: float | None = None
     """The system's load average over the last minute when the window began."""
     proof: EpisodeProof | None = None

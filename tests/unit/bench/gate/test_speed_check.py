@@ -48,6 +48,7 @@ def case(label: str, n_envs: int = 4) -> Case:
 
 
 CASES = [case(label) for label in LABELS]
+HERE = Threshold(same_machine=True)
 
 
 def measured(rate: float) -> Measurement:
@@ -138,15 +139,39 @@ def test_what_is_shown_of_a_cell_is_all_of_one_measurement() -> None:
         assert cell.now.value == pytest.approx(cell.then.value * judged.change.value)
 
 
-def test_only_what_is_flagged_is_measured_again() -> None:
+def test_the_confirmation_measures_the_same_cases_with_fresh_seeds() -> None:
     first, again = checked(3, {"shm": 0.5}).sessions
     assert [one.label for one in first.cases] == list(LABELS)
-    assert [one.label for one in again.cases] == ["sequential", "shm"]
+    assert first.cases == again.cases
     assert first.settings.seed != again.settings.seed
 
 
+def test_collectors_that_got_faster_do_not_fail_the_reference() -> None:
+    for faster in ({"pipe": 1.4, "shm": 1.4}, {"pipe": 2.0, "shm": 2.0, "async": 2.0}):
+        for seed in range(10):
+            found = checked(seed, faster, threshold=HERE)
+            assert found.exit_code(inconclusive_fails=False) == 0
+            assert found.cells[0].verdict is not Verdict.REGRESSED
+
+
+def test_where_all_others_got_faster_their_rates_acquit_the_reference() -> None:
+    faster = dict.fromkeys(LABELS[1:], 2.0)
+    here, elsewhere = (checked(4, faster, threshold=t) for t in (HERE, Threshold()))
+    assert here.cells[0].why.endswith("its own rate did not fall: the others got faster")
+    assert "which only rates of one machine tell" in elsewhere.cells[0].why
+    for found in (here, elsewhere):
+        assert found.cells[0].verdict is Verdict.INCONCLUSIVE
+        assert found.exit_code(inconclusive_fails=False) == 0
+
+
+def test_a_reference_that_got_faster_fails_none_of_the_others() -> None:
+    found = checked(5, {"sequential": 2.5}, threshold=HERE)
+    assert found.exit_code(inconclusive_fails=False) == 0
+    assert found.cells[2].why.endswith("its own rate did not fall: sequential got faster")
+
+
 def test_a_reference_that_got_slower_is_found_by_what_the_others_gain() -> None:
-    found = checked(4, {"sequential": 0.6})
+    found = checked(4, {"sequential": 0.5}, threshold=HERE)
     assert [cell.label for cell in found.with_verdict(Verdict.REGRESSED)] == ["sequential"]
     assert len(found.with_verdict(Verdict.IMPROVED)) == 4
     assert "sequential got slower" in headline(found)
@@ -375,7 +400,7 @@ class TestThreshold:
 
     def test_without_calibration_it_says_so(self) -> None:
         threshold, [note] = choose_threshold(self.BASELINE, MACHINE, None, None)
-        assert threshold == Threshold()
+        assert threshold == HERE
         assert "not calibrated" in note
 
     def test_on_another_machine_more_must_change(self) -> None:

@@ -287,9 +287,13 @@ def _burn(seconds: float) -> None:
 def test_what_a_stranger_uses_is_foreign_and_what_a_child_uses_is_not():
     burning = "import time\ntime.sleep(0.01)\nprint(flush=True)\nwhile True: pass"
     child = subprocess.Popen([sys.executable, "-c", burning], stdout=subprocess.PIPE)
+    cores = os.sched_getaffinity(0)
     try:
         assert child.stdout is not None
         assert child.stdout.readline() == b"\n"
+        # On one core that the child keeps busy, nothing is idle.
+        os.sched_setaffinity(0, {min(cores)})
+        os.sched_setaffinity(child.pid, {min(cores)})
         me, other = psutil.Process(), psutil.Process(child.pid)
         without, whole = process_tree.snapshot([me]), process_tree.snapshot([me, other])
         start = time.perf_counter()
@@ -303,8 +307,24 @@ def test_what_a_stranger_uses_is_foreign_and_what_a_child_uses_is_not():
         assert ours.voluntary_switches >= 5
         assert whole.switches[0] > without.switches[0]
     finally:
+        os.sched_setaffinity(0, cores)
         child.kill()
         child.communicate()
+
+
+@pytest.mark.parametrize(
+    ("busy", "idle", "own", "limit", "answer"),
+    [
+        (2.0, 0.0, 1.0, 2.0, 1.0),  # two cores, both in use: others had one of them
+        (1.5, 0.5, 1.0, 2.0, 0.0),  # they had half a core, and as much was idle
+        (22.0, 42.0, 2.0, 2.0, 0.0),  # a container on a host of 64 cores that has room
+        (64.0, 0.0, 1.5, 2.0, 2.0),  # the same host, full: no more than all it may use
+        (0.9, 1.1, 1.0, 2.0, 0.0),  # the coarse clock lags behind the exact one
+    ],
+)
+def test_only_what_others_take_from_us_is_foreign(busy, idle, own, limit, answer):
+    found = process_tree.taken(busy=busy, idle=idle, own=own, limit=limit)
+    assert found == pytest.approx(answer)
 
 
 def test_cpu_time_of_children_is_counted_exactly():
