@@ -10,7 +10,20 @@ import pytest
 
 TINY = (
     *("calibrate", "--env", "synthetic:step=0.01,busy=false", "--collector", "sequential"),
-    *("--n-envs", "1", "--rounds", "8", "--window", "4", "--seconds", "0.05", "--steps", "2"),
+    *(
+        "--collector",
+        "vector",
+        "--n-envs",
+        "1",
+        "--rounds",
+        "12",
+        "--window",
+        "4",
+        "--seconds",
+        "0.05",
+        "--steps",
+        "2",
+    ),
 )
 
 
@@ -31,8 +44,8 @@ def test_the_same_code_against_itself(clean_environ: dict[str, str], tmp_path: P
     assert kept["schema"] == "wfbench/calibration/1"
     assert kept["machine"]["cpu"]
     [noise] = kept["cases"]
-    assert noise["label"] == "sequential"
-    assert len(noise["log_ratios"]) == 8
+    assert noise["label"] == "vector"
+    assert len(noise["log_ratios"]) == 12
     assert kept["minimum_effect"] >= 0.05
     assert 0 <= answer["false_alarms"] <= 1
 
@@ -40,7 +53,7 @@ def test_the_same_code_against_itself(clean_environ: dict[str, str], tmp_path: P
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--rounds", "7"), "7 rounds, windows of 4"),
+        (("--rounds", "11"), "11 rounds, windows of 4"),
         (("--window", "3"), "a window has at least 4 rounds"),
         (("--collector", "gone"), "there is no collector 'gone'"),
     ],

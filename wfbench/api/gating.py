@@ -276,7 +276,7 @@ def calibrate(
     env: str = "cage2",
     n_envs: int = 50,
     policy: str = "random",
-    rounds: int = 30,
+    rounds: int = 60,
     window: int = 10,
     seconds: float = 0.5,
     steps: int = 50,
@@ -285,12 +285,13 @@ def calibrate(
     out: str | Path = noise.DEFAULT,
     progress: Watcher | None = None,
 ) -> CalibrationResult:
-    """Measure how noisy this machine is: the same code against itself.
+    """Measure how noisy this machine is: checks of code that does not change.
 
-    rounds, window: rounds to measure, and rounds of one check.
+    collector: two or more; the others are measured against the first, as a check does.
+    rounds, window: rounds to measure, and rounds of one check; three checks must fit.
     out: the file for the result, which `check` reads.
 
-    Example: wfbench.calibrate(rounds=20).show()
+    Example: wfbench.calibrate(rounds=30).show()
     """
     cases = select_cases(
         plugin_host(),

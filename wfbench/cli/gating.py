@@ -110,7 +110,7 @@ def check(
     inconclusive: Inconclusive = "ok",
     busy: Annotated[
         Literal["inconclusive", "judge"],
-        "Verdict on a slow-down while other programs use half a core or more: "
+        "Verdict on a slow-down while other programs take half a core or more: "
         "inconclusive, or judged as usual.",
     ] = "inconclusive",
     out: Annotated[
@@ -138,7 +138,7 @@ def calibrate(
     env: Env = "cage2",
     n_envs: Annotated[int, typer.Option(min=1, help="Number of environments.")] = 50,
     policy: PolicyName = "random",
-    rounds: Annotated[int, "Rounds to measure."] = 30,
+    rounds: Annotated[int, "Rounds to measure."] = 60,
     window: Annotated[int, "Rounds of one check."] = 10,
     seconds: Annotated[float, "Minimum seconds per sample."] = 0.5,
     steps: Annotated[int, "Steps of every environment per collect."] = 50,
@@ -146,11 +146,11 @@ def calibrate(
     option: Options = None,
     out: Annotated[Path, "FILE", "File for the result."] = CALIBRATION,
 ) -> None:
-    """Measure how noisy this machine is: the same code against itself.
+    """Measure how noisy this machine is: checks of code that does not change.
 
-    Measures sequential and shm unless --collector is given. Says how often a check would raise a
-    false alarm here and which slow-down it can detect. `wfbench check` then ignores changes that
-    noise alone can cause.
+    Measures shm against sequential unless two collectors or more are given. Says how often a check
+    would fail here though nothing changed, and which slow-down it finds. `wfbench check` then
+    ignores changes that noise alone can cause.
     """
 
 

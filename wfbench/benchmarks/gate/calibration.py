@@ -1,4 +1,4 @@
-"""How noisy this machine is: each case against itself, judged as a check would judge it."""
+"""How noisy this machine is: the same code in several checks, judged as a check would."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import combinations
+from itertools import combinations_with_replacement
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from wfbench.benchmarks.gate.baseline_store import LEAST_ROUNDS
+from wfbench.benchmarks.gate.baseline_store import LEAST_ROUNDS, cells_of
 from wfbench.benchmarks.measure.model import Case, Session, Settings
 from wfbench.benchmarks.measure.runner import SessionProgress, run_session
 from wfbench.benchmarks.statistics.intervals import (
@@ -31,30 +31,35 @@ SCHEMA = "calibration/1"
 DEFAULT = Path("results") / "calibration.json"
 
 _COMPARISONS = 30
-"""Maximum number of pairs of windows to judge; more would only repeat each other."""
+"""Maximum number of sets of windows to judge; more would only repeat each other."""
+_DRAWN = 100
+"""Sets of windows drawn at random, which tell a share of four in five to within 4 points."""
 _POWER = 0.8
+_SEED = 20_260_117
 _TRIED = [3 * step / 256 for step in range(1, 257)]
 """Slow-downs, up to a fourfold duration."""
-_Windows = tuple[Sequence[float], Sequence[float]]
-"""The logs of two windows of rounds, as if one were then and one now."""
+_LOOKS = 3
+"""Windows of one comparison: the baseline, the check, and the measurement that confirms it."""
+_Windows = tuple[Sequence[float], ...]
+"""The log ratios of three windows of rounds: then, now, and measured again."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The result of comparing a case with itself."""
+    """How far the ratio of a case to the reference moves though nothing changes."""
 
     label: str
     n_envs: int
     log_ratios: tuple[float, ...]
-    """One copy's rate over the other's, round by round."""
+    """Its rate over the reference's, round by round."""
     comparisons: int
-    """Pairs of windows that do not overlap, each judged as if one were then and one now."""
+    """Sets of windows that do not overlap, each judged as a baseline and its check."""
     spread: float
     """95 % of the comparisons find a smaller change than this, though there is none."""
     false_alarms: float
-    """The share of comparisons with a verdict, at the minimum effect below."""
+    """The share of comparisons that fail, at the minimum effect below."""
     detectable: float | None
-    """The smallest slow-down that 80 % of the comparisons find; None if not even a fourfold one."""
+    """The smallest slow-down that 80 % of the comparisons fail for; None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ class Calibration:
 
     @property
     def false_alarms(self) -> float:
-        """The share of comparisons that found a change where there is none."""
+        """The share of comparisons that failed though nothing had changed."""
         return sum(one.false_alarms for one in self.cases) / len(self.cases)
 
     @property
@@ -85,12 +90,14 @@ class Calibration:
 def calibrate(
     cases: Sequence[Case], settings: Settings, window: int, progress: SessionProgress | None = None
 ) -> Calibration:
-    """Measure each case against itself and return how noisy this machine is.
+    """Measure each case against the first, as a check does, and return how noisy this machine is.
 
-    `window` is the number of rounds of one check; the settings must have at least twice as many.
+    `window` is the number of rounds of one check; the settings must have three times as many.
     """
     _require_window(settings.rounds, window)
-    session = run_session([case for case in cases for _ in range(2)], settings, progress)
+    if len(cases) < 2:
+        raise UsageError("a ratio needs a second case to calibrate; name two collectors or more")
+    session = run_session(cases, settings, progress)
     created = datetime.now().astimezone().isoformat(timespec="seconds")
     return calibration_of(session, window, created=created, machine=fingerprint())
 
@@ -98,11 +105,12 @@ def calibrate(
 def calibration_of(
     session: Session, window: int, *, created: str, machine: Mapping[str, Any]
 ) -> Calibration:
-    """Return what a session with every case twice in a row says about checks of `window` rounds."""
+    """Return what a session of unchanged cases says about checks of `window` rounds."""
     _require_window(session.settings.rounds, window)
-    logs = [_log_ratios(session, i) for i in range(0, len(session.cases), 2)]
-    effect = max([MINIMUM_EFFECT, *(_spread(one, window) for one in logs)])
-    noises = tuple(_noise(session.cases[2 * i], one, window, effect) for i, one in enumerate(logs))
+    _require_clean(session)
+    cells = cells_of(session, session.cases[0].label)[1:]
+    effect = max([MINIMUM_EFFECT, *(_spread(cell.log_ratios, window) for cell in cells)])
+    noises = tuple(_noise(cell.case, cell.log_ratios, window, effect) for cell in cells)
     return Calibration(created, dict(machine), session.settings, window, effect, noises)
 
 
@@ -119,39 +127,38 @@ def read_calibration(path: Path) -> Calibration | None:
 
 
 def _require_window(rounds: int, window: int) -> None:
-    """Raise UsageError unless two windows of enough rounds fit into the rounds."""
-    if window < LEAST_ROUNDS or rounds < 2 * window:
+    """Raise UsageError unless three windows of enough rounds fit into the rounds."""
+    if window < LEAST_ROUNDS or rounds < _LOOKS * window:
         raise UsageError(
             f"{rounds} rounds, windows of {window}: a window has at least {LEAST_ROUNDS} rounds, "
-            "and two of them must fit"
+            "and three of them must fit"
         )
 
 
-def _log_ratios(session: Session, first: int) -> list[float]:
-    case = session.cases[first]
-    others = {sample.round: sample for sample in session.of_case(first + 1)}
-    found = []
-    for sample in session.of_case(first):
-        for one in (sample, others[sample.round]):
-            if not one.clean:
-                raise NotComparableError(
-                    f"round {one.round + 1} of {case.label} cannot be used: {one.problem}; "
-                    "calibrate again"
-                )
-        found.append(math.log(sample.rate / others[sample.round].rate))
-    return found
+def _require_clean(session: Session) -> None:
+    for sample in session.samples:
+        if not sample.clean:
+            label = session.cases[sample.case].label
+            raise NotComparableError(
+                f"round {sample.round + 1} of {label} cannot be used: {sample.problem}; "
+                "calibrate again"
+            )
 
 
-def _verdict(windows: _Windows, effect: float, slowdown: float = 0.0) -> Verdict:
-    """Return the verdict on two windows if now were slower by `slowdown`."""
-    then, now = windows[0], [x - math.log1p(slowdown) for x in windows[1]]
-    change, test = unpaired_ratio_estimate(now, then), unpaired_permutation_test(now, then)
-    return judge(change, test, minimum_effect=effect)
+def _fails(windows: _Windows, effect: float, slowdown: float = 0.0) -> bool:
+    """Return whether a check fails, by both its looks, if now is slower by `slowdown`."""
+    then, *looks = windows
+    for look in looks:
+        now = [x - math.log1p(slowdown) for x in look]
+        change, test = unpaired_ratio_estimate(now, then), unpaired_permutation_test(now, then)
+        if judge(change, test, minimum_effect=effect) is not Verdict.REGRESSED:
+            return False
+    return True
 
 
 def _noise(case: Case, logs: Sequence[float], window: int, effect: float) -> Noise:
-    found = _comparisons(logs, window)
-    alarms = sum(_verdict(one, effect) in {Verdict.REGRESSED, Verdict.IMPROVED} for one in found)
+    found = _comparisons(logs, window, _LOOKS)
+    alarms = sum(_fails(one, effect) for one in found)
     return Noise(
         label=case.label,
         n_envs=case.n_envs,
@@ -159,20 +166,32 @@ def _noise(case: Case, logs: Sequence[float], window: int, effect: float) -> Noi
         comparisons=len(found),
         spread=_spread(logs, window),
         false_alarms=alarms / len(found),
-        detectable=_detectable(found, effect),
+        detectable=_detectable(_mixed(logs, window), effect),
     )
 
 
-def _comparisons(logs: Sequence[float], window: int) -> list[_Windows]:
-    """Return pairs of windows of consecutive rounds, so that slow drifts show."""
-    starts = range(len(logs) - window + 1)
-    apart = [(a, b) for a, b in combinations(starts, 2) if b - a >= window]
-    step = max(1, len(apart) // _COMPARISONS)
-    return [(logs[a : a + window], logs[b : b + window]) for a, b in apart[::step]]
+def _comparisons(logs: Sequence[float], window: int, looks: int) -> list[_Windows]:
+    """Return sets of windows of consecutive rounds, so that slow drifts show."""
+    spare = len(logs) - looks * window
+    grid = range(0, spare + 1, max(1, spare // _COMPARISONS))
+    gaps = list(combinations_with_replacement(grid, looks))
+    step = max(1, len(gaps) // _COMPARISONS)
+    starts = [[gap + look * window for look, gap in enumerate(one)] for one in gaps[::step]]
+    return [tuple(logs[start : start + window] for start in one) for one in starts]
+
+
+def _mixed(logs: Sequence[float], window: int) -> list[_Windows]:
+    """Return sets of windows of rounds drawn at random.
+
+    Consecutive windows of one session are too few to tell a share of four in five.
+    """
+    rng = np.random.default_rng(_SEED)
+    drawn = (rng.permutation(np.asarray(logs))[: _LOOKS * window] for _ in range(_DRAWN))
+    return [tuple(one.reshape(_LOOKS, window).tolist()) for one in drawn]
 
 
 def _spread(logs: Sequence[float], window: int) -> float:
-    apart = [abs(fmean(now) - fmean(then)) for then, now in _comparisons(logs, window)]
+    apart = [abs(fmean(now) - fmean(then)) for then, now in _comparisons(logs, window, 2)]
     return float(np.expm1(np.quantile(apart, 0.95)))
 
 
@@ -180,7 +199,7 @@ def _detectable(comparisons: Sequence[_Windows], effect: float) -> float | None:
     """Search by bisection: the larger a slow-down, the more comparisons find it."""
 
     def found(slowdown: float) -> bool:
-        hits = sum(_verdict(one, effect, slowdown) is Verdict.REGRESSED for one in comparisons)
+        hits = sum(_fails(one, effect, slowdown) for one in comparisons)
         return hits >= _POWER * len(comparisons)
 
     place = bisect_left(_TRIED, 1, key=found)  # 1: it is found

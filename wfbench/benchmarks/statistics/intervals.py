@@ -104,17 +104,23 @@ def unpaired_permutation_test(
     """
     first, second = _vector(log_values), _vector(log_reference)
     pool, size = np.concatenate([first, second]), len(first)
-    arrangements = comb(len(pool), size)
-    if arrangements <= _ENUMERATED:
-        chosen = np.zeros((arrangements, len(pool)), dtype=bool)
-        members = np.array(list(combinations(range(len(pool)), size)))
-        np.put_along_axis(chosen, members, values=True, axis=1)
-    else:
-        drawn = np.random.default_rng(_SEED).random((_ENUMERATED, len(pool)))
-        chosen = drawn.argsort(axis=1).argsort(axis=1) < size
+    arrangements, chosen = comb(len(pool), size), _subsets(len(pool), size)
     apart = float(_distances(pool, np.arange(len(pool))[None, :] < size)[0])
     mirrored = len(first) == len(second)
     return _tested(_distances(pool, chosen), apart, arrangements, mirrored=mirrored)
+
+
+@lru_cache(maxsize=16)
+def _subsets(total: int, size: int) -> NDArray[np.bool_]:
+    """Return all ways to choose `size` of `total`, one per row, or many random ones."""
+    arrangements = comb(total, size)
+    if arrangements > _ENUMERATED:
+        drawn = np.random.default_rng(_SEED).random((_ENUMERATED, total))
+        return np.asarray(drawn.argsort(axis=1).argsort(axis=1) < size)
+    chosen = np.zeros((arrangements, total), dtype=bool)
+    members = np.array(list(combinations(range(total), size)))
+    np.put_along_axis(chosen, members, values=True, axis=1)
+    return chosen
 
 
 def holm(ps: Sequence[float]) -> list[float]:

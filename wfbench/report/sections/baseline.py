@@ -133,8 +133,8 @@ def calibration_section(found: Calibration, file: Path) -> Section:
     ]
     heads = "case | comparisons | noise (%) .1 | false alarms (%) .1 | found in 80 % of checks"
     reading = (
-        f"The same code against itself: {found.settings.rounds} rounds, checks of {found.window} "
-        "rounds. 95 % of the comparisons stay below the noise."
+        f"Code that does not change: {found.settings.rounds} rounds, checks of {found.window} "
+        "rounds, each with its confirmation. 95 % of the comparisons stay below the noise."
     )
     says = f"`wfbench check` counts no change below {found.minimum_effect:.0%} on this machine"
     return Section(

@@ -2,35 +2,55 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
 
+from wfbench.benchmarks.gate.baseline_store import cells_of
 from wfbench.benchmarks.gate.calibration import (
     Calibration,
     calibration_of,
     read_calibration,
     write_calibration,
 )
+from wfbench.benchmarks.gate.speed_check import Threshold
 from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Session, Settings
+from wfbench.benchmarks.statistics.intervals import (
+    unpaired_permutation_test,
+    unpaired_ratio_estimate,
+)
+from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import EnvRef, NotComparableError, UsageError
 from wfbench.store.machine import same_machine
 
-CASE = Case("a", "made:A", {}, EnvRef("made", "made:Env"), 4, "random", deterministic=True)
+CASES = tuple(
+    Case(label, "made:A", {}, EnvRef("made", "made:Env"), 4, "random", deterministic=True)
+    for label in ("reference", "a")
+)
 MACHINE = {"cpu": "one", "usable_cores": 2, "load": [0.1]}
 
 
-def simulated(noise: float, *, drift: float = 0.0, rounds: int = 20, seed: int = 0) -> Session:
-    """A case beside itself; `drift` is how far the two copies move apart over the session."""
+def simulated(
+    noise: float,
+    *,
+    drift: float = 0.0,
+    rounds: int = 30,
+    seed: int = 0,
+    reference_noise: float | None = None,
+) -> Session:
+    """A case beside its reference; `drift` is how far the two move apart over the session."""
+    noises = (noise if reference_noise is None else reference_noise, noise)
     rng = np.random.default_rng(seed)
     samples = []
     for number in range(rounds):
         common = rng.normal(0.0, 0.3)
         for index in (0, 1):
             moved = drift * number / rounds * (index == 0)
-            rate = 1000.0 * math.exp(common + moved + rng.normal(0.0, noise))
+            rate = 1000.0 * math.exp(common + moved + rng.normal(0.0, noises[index]))
             measured = Measurement(
                 *(0.1, 0.1, 1000.0 / rate, 1.0, 0.0, 1000, 10, 1, {"env": 1.0}, 0, 0, 0, 0, 0.0, 0),
                 (),
@@ -38,7 +58,7 @@ def simulated(noise: float, *, drift: float = 0.0, rounds: int = 20, seed: int =
                 batched=False,
             )
             samples.append(Sample(index, number, len(samples), 0, measurement=measured))
-    return Session((CASE, CASE), Settings(rounds=rounds), tuple(samples))
+    return Session(CASES, Settings(rounds=rounds), tuple(samples))
 
 
 def calibrated(session: Session) -> Calibration:
@@ -57,6 +77,29 @@ def test_the_noisier_the_machine_the_larger_what_counts() -> None:
     quiet, loud = calibrated(simulated(0.02)), calibrated(simulated(0.2))
     assert loud.minimum_effect > quiet.minimum_effect
     assert loud.detectable is None or loud.detectable > (quiet.detectable or 0.0)
+
+
+def test_the_noise_of_the_reference_is_part_of_it() -> None:
+    calm, shaky = (calibrated(simulated(0.01, reference_noise=n)) for n in (0.01, 0.2))
+    assert shaky.minimum_effect > 2 * calm.minimum_effect
+
+
+def test_what_is_called_detectable_fails_four_of_five_checks_of_two_looks() -> None:
+    """By checks of fresh rounds on the same machine; one calibration alone knows it roughly."""
+    made = [calibrated(simulated(0.1, rounds=60, seed=seed)) for seed in range(8)]
+    effect = fmean(one.minimum_effect for one in made)
+    slowdown = fmean(one.detectable or math.inf for one in made)
+    failed = 0
+    for seed in range(100, 200):
+        logs = cells_of(simulated(0.1, rounds=15, seed=seed), "reference")[1].log_ratios
+        looks = [[x - math.log1p(slowdown) for x in logs[i : i + 5]] for i in (5, 10)]
+        failed += all(regressed(logs[:5], now, effect) for now in looks)
+    assert 68 <= failed <= 92  # four of five, give or take three standard errors of 100 tries
+
+
+def regressed(then: Sequence[float], now: Sequence[float], effect: float) -> bool:
+    change, test = unpaired_ratio_estimate(now, then), unpaired_permutation_test(now, then)
+    return Threshold(effect).verdict(change, test) is Verdict.REGRESSED
 
 
 def test_drift_within_the_session_counts_as_noise() -> None:
@@ -78,10 +121,12 @@ def test_a_failed_sample_or_too_few_rounds_say_nothing() -> None:
     session = simulated(0.05)
     broken = replace(session.samples[7], measurement=None, failure="it hung")
     samples = (*session.samples[:7], broken, *session.samples[8:])
-    with pytest.raises(NotComparableError, match="round 4 of a cannot be used: it hung"):
+    with pytest.raises(
+        NotComparableError, match=r"round 4 of (reference|a) cannot be used: it hung"
+    ):
         calibrated(replace(session, samples=samples))
-    with pytest.raises(UsageError, match=r"9 rounds, windows of 5: .* two of them must fit"):
-        calibrated(simulated(0.05, rounds=9))
+    with pytest.raises(UsageError, match=r"14 rounds, windows of 5: .* three of them must fit"):
+        calibrated(simulated(0.05, rounds=14))
 
 
 def test_a_machine_is_known_by_its_processor_and_cores() -> None:
