@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled
+from .compiling import compiled, part
 
 NOT_FINITE = -1
 """What `act_rows` returns if a row gives no probabilities."""
@@ -28,7 +28,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 
 
-@compiled
+@part
 def pack_row(raw: Any, row: int, words: Any) -> None:
     """Pack the bytes of a row into 64-bit words, the last one padded with zeros."""
     size = raw.shape[1]
@@ -44,7 +44,7 @@ def pack_row(raw: Any, row: int, words: Any) -> None:
         words[w] = word
 
 
-@compiled
+@part
 def hash_words(words: Any) -> Any:
     """Return a 64-bit hash of packed words."""
     key = np.uint64(words.shape[0])
@@ -54,7 +54,7 @@ def hash_words(words: Any) -> Any:
     return key
 
 
-@compiled
+@part
 def _layer(weights: Any, biases: Any, inputs: Any, active: Any, sums: Any) -> None:
     """Sum up the weighted non-zero inputs, four at a time to save passes over `sums`."""
     width = biases.shape[0]
@@ -93,7 +93,7 @@ _TERM_3, _TERM_4, _TERM_5, _TERM_6, _TERM_7 = (
 )
 
 
-@compiled
+@part
 def exponentials(powers: Any, bits: Any, count: int) -> None:
     """Replace the first `count` numbers by e to their power, to about 7 digits; below 1e-30 by 0.
 
@@ -127,7 +127,7 @@ def exponentials(powers: Any, bits: Any, count: int) -> None:
         powers[j] *= scale[j]
 
 
-@compiled
+@part
 def _tanh(values: Any, powers: Any, bits: Any) -> None:
     count = values.shape[0]
     one, two = np.float32(1.0), np.float32(2.0)
@@ -138,7 +138,7 @@ def _tanh(values: Any, powers: Any, bits: Any) -> None:
         values[j] = one - two / (powers[j] + one)
 
 
-@compiled
+@part
 def _forward(params: Any, sizes: Any, units: Any, active: Any, powers: Any, bits: Any) -> Any:
     """Run the network on the inputs at the start of `units`; return where its outputs begin."""
     layers = sizes.shape[0] - 1
@@ -159,7 +159,7 @@ def _forward(params: Any, sizes: Any, units: Any, active: Any, powers: Any, bits
     return first
 
 
-@compiled
+@part
 def _softmax(logits: Any, powers: Any, bits: Any, cdf: Any, log_probs: Any) -> bool:
     """Fill in the distribution; return False if a number is not finite."""
     n = cdf.shape[0]
@@ -185,7 +185,7 @@ def _softmax(logits: Any, powers: Any, bits: Any, cdf: Any, log_probs: Any) -> b
     return True
 
 
-@compiled
+@part
 def _choose(cdf: Any, draw: float) -> int:
     """Return the first action whose cumulative probability exceeds the draw."""
     low = 0
@@ -199,7 +199,7 @@ def _choose(cdf: Any, draw: float) -> int:
     return low
 
 
-@compiled
+@part
 def find_slot(slots: Any, hashes: Any, words: Any, key: Any, wanted: int) -> Any:
     """Return the slot of the entry equal to entry `wanted`, or the empty slot where it belongs."""
     mask = slots.shape[0] - 1

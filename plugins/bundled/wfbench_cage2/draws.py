@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import rule
+from wfbench.policies.compiling import part
+
 from .layout import AT, State
 
 Tape = NDArray[np.int8]
@@ -27,7 +28,7 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 _ENV_STREAM = np.uint64(0x63616765320000E5)
 
 
-@rule
+@part
 def mix(x: np.uint64) -> np.uint64:
     """Map 64-bit words one to one so that every input bit affects every output bit."""
     x = (x ^ (x >> np.uint64(30))) * _MIX_1
@@ -35,21 +36,21 @@ def mix(x: np.uint64) -> np.uint64:
     return x ^ (x >> np.uint64(31))
 
 
-@rule
+@part
 def step_key(seed: np.uint64, episode: int, step: int) -> np.uint64:
     """Return the key of all outcomes of one step."""
     stream = mix(mix(seed ^ _ENV_STREAM) + np.uint64(episode + 1) * _GOLDEN)
     return mix(stream + np.uint64(step + 1) * _GOLDEN)
 
 
-@rule
+@part
 def uniform(key: np.uint64, purpose: int) -> float:
     """Return a number in [0, 1) for one purpose."""
     bits = mix(key + np.uint64(purpose + 1) * _GOLDEN)
     return (bits >> np.uint64(11)) * 2.0**-53
 
 
-@rule
+@part
 def count_bits(mask: int) -> int:
     """Count the members of a set."""
     count = 0
@@ -59,7 +60,7 @@ def count_bits(mask: int) -> int:
     return count
 
 
-@rule
+@part
 def nth_member(mask: int, n: int) -> int:
     """Return the n-th member of a set, counted from 0 in rising order."""
     for _ in range(n):
@@ -70,7 +71,7 @@ def nth_member(mask: int, n: int) -> int:
     return member
 
 
-@rule
+@part
 def on_tape(s: State, tape: Tape, purpose: int, possible: int) -> int:
     """Return the outcome on the tape, a member of `possible`; `UNRECORDED` if it is to be drawn."""
     outcome = int(tape[purpose])

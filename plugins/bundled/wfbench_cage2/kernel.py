@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.policies.compiling import compiled, part
+
 from . import rules_blue as blue
-from .compiling import compile_notice, entry_point, rule, sources_digest
+from .compiling import compile_notice
 from .draws import NO_TAPE, RED_AGENT, Tape, step_key, uniform
 from .layout import AT, STATE_SIZE, State
 from .red_agents import aim, red_choose
@@ -38,7 +40,7 @@ _NONE_YET = (AT.bline_u, AT.mdr_last_x, AT.mdr_last_h, AT.blue_action, AT.last_a
 _NONE_THIS_STEP = (AT.planted, AT.exploit, AT.detect, AT.esc_sus, AT.alert_host)
 
 
-@rule
+@part
 def reset_state(s: State, red: int) -> None:
     """Write the state at the start of an episode against one red agent."""
     s[:] = 0
@@ -56,7 +58,7 @@ def reset_state(s: State, red: int) -> None:
     s[AT.red] = red
 
 
-@rule
+@part
 def step_state(s: State, action: int, key: np.uint64, tape: Tape) -> int:
     """Make one step in the order of the specification; return the reward in tenths."""
     for place in _NONE_THIS_STEP:
@@ -71,7 +73,7 @@ def step_state(s: State, action: int, key: np.uint64, tape: Tape) -> int:
     return reward
 
 
-@rule
+@part
 def draw_red(seed: np.uint64, episode: int, red_shares: NDArray[np.float64]) -> int:
     """Draw the red agent of an episode, by cumulative shares."""
     draw = uniform(step_key(seed, episode, -1), RED_AGENT)
@@ -81,7 +83,7 @@ def draw_red(seed: np.uint64, episode: int, red_shares: NDArray[np.float64]) -> 
     return red
 
 
-@rule
+@part
 def begin_episode(
     s: State,
     clock: NDArray[np.int64],
@@ -96,7 +98,7 @@ def begin_episode(
     observe(s, 0, obs)
 
 
-@rule
+@part
 def observe(s: State, step: int, obs: NDArray[np.uint8]) -> None:
     """Write the observation after `step` steps, with memory if there is room for it."""
     blue.write_obs(s, obs[:OBS_SIZE].view(np.uint32))
@@ -120,107 +122,90 @@ _STEP = f"int64({_ENVS}, int64[::1], int64, float64[::1], boolean, int64[::1], {
 _REPLAY = "int64(int16[::1], int64, int8[::1], uint8[::1])"
 
 
-# numba's disk cache looks at one source file only. Captured variables are part of its key, so
-# capturing the digest of all sources (and nothing else) invalidates it when any of them changes.
+def _reset(state, clock, seeds, red_shares, obs, which):  # type: ignore[no-untyped-def]
+    for i in range(len(seeds)):
+        clock[i, EPISODE] = clock[i, EPISODE] + 1 if which == NEXT else 0
+        begin_episode(state[i], clock[i], seeds[i], red_shares, obs[i])
 
 
-@cache
-def _define_reset(digest: str) -> Any:
-    @entry_point(_RESET)
-    def reset(state, clock, seeds, red_shares, obs, which):  # type: ignore[no-untyped-def]
-        digest  # noqa: B018
-        for i in range(len(seeds)):
-            clock[i, EPISODE] = clock[i, EPISODE] + 1 if which == NEXT else 0
-            begin_episode(state[i], clock[i], seeds[i], red_shares, obs[i])
-
-    return reset
+def _replay(state, action, tape, obs):  # type: ignore[no-untyped-def]
+    reward = step_state(state, action, np.uint64(0), tape)
+    observe(state, 0, obs)
+    return reward
 
 
-@cache
-def _define_replay(digest: str) -> Any:
-    @entry_point(_REPLAY)
-    def replay(state, action, tape, obs):  # type: ignore[no-untyped-def]
-        digest  # noqa: B018
-        reward = step_state(state, action, np.uint64(0), tape)
-        observe(state, 0, obs)
-        return reward
-
-    return replay
-
-
-@cache
-def _define_step(digest: str) -> Any:
-    @entry_point(_STEP)
-    def step(  # type: ignore[no-untyped-def]
-        state,
-        clock,
-        seeds,
-        red_shares,
-        action_table,
-        episode_steps,
-        returns,
-        autoreset,
-        actions,
-        obs,
-        rewards,
-        truncated,
-        final_obs,
-        compromised,
-        ended_session,
+def _step(  # type: ignore[no-untyped-def]
+    state,
+    clock,
+    seeds,
+    red_shares,
+    action_table,
+    episode_steps,
+    returns,
+    autoreset,
+    actions,
+    obs,
+    rewards,
+    truncated,
+    final_obs,
+    compromised,
+    ended_session,
+):
+    n = len(state)
+    if not (
+        len(actions) == len(clock) == len(seeds) == len(rewards) == len(truncated) == n
+        and len(compromised) == len(ended_session) == len(returns) == n
+        and obs.shape == final_obs.shape == (n, obs.shape[1])
+        and (obs.shape[1] == OBS_SIZE or obs.shape[1] == OBS_SIZE + blue.MEMORY_SIZE)
     ):
-        digest  # noqa: B018
-        n = len(state)
-        if not (
-            len(actions) == len(clock) == len(seeds) == len(rewards) == len(truncated) == n
-            and len(compromised) == len(ended_session) == len(returns) == n
-            and obs.shape == final_obs.shape == (n, obs.shape[1])
-            and (obs.shape[1] == OBS_SIZE or obs.shape[1] == OBS_SIZE + blue.MEMORY_SIZE)
-        ):
-            return BAD_SHAPE
-        for i in range(n):
-            if actions[i] < 0 or actions[i] >= len(action_table):
-                return i
-        for i in range(n):
-            s = state[i]
-            compromised[i] = s[AT.owned]
-            key = step_key(seeds[i], clock[i, EPISODE], clock[i, STEP])
-            reward = step_state(s, blue.concrete_action(s, action_table[actions[i]]), key, NO_TAPE)
-            ended_session[i] = s[AT.ended_session] != 0
-            rewards[i] = reward / 10.0
-            clock[i, STEP] += 1
-            clock[i, RETURN] += reward
-            truncated[i] = clock[i, STEP] >= episode_steps
-            if truncated[i]:
-                returns[i] = clock[i, RETURN] / 10.0
-                observe(s, clock[i, STEP], final_obs[i])
-            if truncated[i] and autoreset:
-                clock[i, EPISODE] += 1
-                begin_episode(s, clock[i], seeds[i], red_shares, obs[i])
-            else:
-                observe(s, clock[i, STEP], obs[i])
-        return STEPPED
-
-    return step
+        return BAD_SHAPE
+    for i in range(n):
+        if actions[i] < 0 or actions[i] >= len(action_table):
+            return i
+    for i in range(n):
+        s = state[i]
+        compromised[i] = s[AT.owned]
+        key = step_key(seeds[i], clock[i, EPISODE], clock[i, STEP])
+        reward = step_state(s, blue.concrete_action(s, action_table[actions[i]]), key, NO_TAPE)
+        ended_session[i] = s[AT.ended_session] != 0
+        rewards[i] = reward / 10.0
+        clock[i, STEP] += 1
+        clock[i, RETURN] += reward
+        truncated[i] = clock[i, STEP] >= episode_steps
+        if truncated[i]:
+            returns[i] = clock[i, RETURN] / 10.0
+            observe(s, clock[i, STEP], final_obs[i])
+        if truncated[i] and autoreset:
+            clock[i, EPISODE] += 1
+            begin_episode(s, clock[i], seeds[i], red_shares, obs[i])
+        else:
+            observe(s, clock[i, STEP], obs[i])
+    return STEPPED
 
 
 _compiling = threading.Lock()
 
 
-def _load(*definitions: Callable[[str], Any]) -> list[Any]:
+@cache
+def _compile(function: Any, signature: str) -> Any:
+    return compiled(function, signature)
+
+
+def _load(*wanted: tuple[Any, str]) -> list[Any]:
     with _compiling, compile_notice():
-        return [define(sources_digest()) for define in definitions]
+        return [_compile(*one) for one in wanted]
 
 
 @cache
 def load_kernel() -> Kernel:
     """Return the compiled kernel, from the disk cache if its sources have not changed."""
-    return Kernel(*_load(_define_reset, _define_step))
+    return Kernel(*_load((_reset, _RESET), (_step, _STEP)))
 
 
 @cache
 def load_replay() -> Callable[..., int]:
     """Return (state, action, tape, obs) -> reward in tenths: a step with recorded outcomes."""
-    return cast("Callable[..., int]", _load(_define_replay)[0])
+    return cast("Callable[..., int]", _load((_replay, _REPLAY))[0])
 
 
 def start_state(red: Red) -> tuple[State, NDArray[np.uint8]]:

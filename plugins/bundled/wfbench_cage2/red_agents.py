@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from wfbench.policies.compiling import part
+
 from . import lookup
-from .compiling import rule
 from .draws import PICK, UNRECORDED, Tape, count_bits, nth_member, on_tape, uniform
 from .layout import AT, State
 from .tables import OP_SERVER, Red, RedAction, Success
@@ -20,7 +21,7 @@ _DRAWN_USER_HOST = -1
 _ITS_NEXT_HOP = -2
 
 
-@rule
+@part
 def pick(s: State, candidates: int, key: np.uint64, tape: Tape) -> int:
     """Draw a host of a non-empty set, uniformly."""
     recorded = on_tape(s, tape, PICK, candidates)
@@ -30,7 +31,7 @@ def pick(s: State, candidates: int, key: np.uint64, tape: Tape) -> int:
     return nth_member(candidates, min(int(uniform(key, PICK) * count), count - 1))
 
 
-@rule
+@part
 def aim(s: State, kind: int, host: int, subnet: int) -> None:
     """Set the action to execute."""
     s[AT.red_type] = kind
@@ -38,7 +39,7 @@ def aim(s: State, kind: int, host: int, subnet: int) -> None:
     s[AT.red_subnet] = subnet
 
 
-@rule
+@part
 def bline_next_index(s: State) -> int:
     """Return the next index of B_line's plan."""
     a = s[AT.bline_a]
@@ -50,7 +51,7 @@ def bline_next_index(s: State) -> int:
     return following
 
 
-@rule
+@part
 def bline_choose(s: State, key: np.uint64, tape: Tape) -> None:
     """Follow B_line's fixed plan towards Op_Server0, with fallbacks."""
     a = bline_next_index(s)
@@ -70,7 +71,7 @@ def bline_choose(s: State, key: np.uint64, tape: Tape) -> None:
     aim(s, lookup.BLINE_KIND[a], target, -1)
 
 
-@rule
+@part
 def meander_digest(s: State) -> None:
     """Learn from the result of the last action."""
     last_x = s[AT.mdr_last_x]
@@ -94,7 +95,7 @@ def meander_digest(s: State) -> None:
         s[AT.mdr_last_h] = -1
 
 
-@rule
+@part
 def meander_choose(s: State, key: np.uint64, tape: Tape) -> None:
     """Let Meander sweep, scan, escalate and exploit what it knows, and Impact when it can."""
     meander_digest(s)
@@ -128,7 +129,7 @@ def meander_choose(s: State, key: np.uint64, tape: Tape) -> None:
     aim(s, _EXPLOIT, h, -1)
 
 
-@rule
+@part
 def red_choose(s: State, key: np.uint64, tape: Tape) -> None:
     """Let this episode's red agent choose."""
     if s[AT.red] == _BLINE:

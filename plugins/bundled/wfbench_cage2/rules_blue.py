@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.policies.compiling import part
+
 from . import lookup, tables
-from .compiling import rule
 from .layout import AT, State
 
 MEMORY_SIZE = len(lookup.MEMORY_DECOY_HOST) + 2 * tables.NUM_HOSTS + 1 + tables.MEMORY_STEPS
@@ -21,7 +22,7 @@ _NO, _BELIEF_UNKNOWN, _BELIEF_USER, _PRIVILEGED = map(int, tables.Belief)
 _NO_ACTIVITY, _, _EXPLOIT_SEEN = map(int, tables.Activity)
 
 
-@rule
+@part
 def note_sessions(s: State, h: int) -> None:
     """Update the sets `owned` and `rooted` after a session count of h changed."""
     s[AT.rooted] &= ~(1 << h)
@@ -32,20 +33,20 @@ def note_sessions(s: State, h: int) -> None:
         s[AT.owned] |= 1 << h
 
 
-@rule
+@part
 def ports(s: State, h: int) -> int:
     """Return the ports open on h now: its own and those of its decoys."""
     return lookup.BASE_PORTS[h] | lookup.DECOY_PORTS[s[AT.dec + h]]
 
 
-@rule
+@part
 def analyse(s: State, h: int) -> None:
     """Look for high-density files; what is found is shown after red's action."""
     if s[AT.mal] >> h & 1:
         s[AT.analysed] = h
 
 
-@rule
+@part
 def remove(s: State, h: int) -> None:
     """End the user-level sessions whose process blue has seen."""
     if s[AT.sus + h] > 0:
@@ -54,7 +55,7 @@ def remove(s: State, h: int) -> None:
         note_sessions(s, h)
 
 
-@rule
+@part
 def restore(s: State, h: int) -> None:
     """Reset a host to its first image; the foothold comes back with it."""
     keeps = 1 if h == tables.FOOTHOLD else 0
@@ -73,7 +74,7 @@ def restore(s: State, h: int) -> None:
         s[AT.ot_pid] = 0
 
 
-@rule
+@part
 def plant(s: State, kind: int, h: int) -> int:
     """Plant a decoy if its operating system fits and the port it checks is free."""
     if not lookup.DECOY_FITS[kind, h] or ports(s, h) & lookup.DECOY_CHECKS[kind]:
@@ -85,7 +86,7 @@ def plant(s: State, kind: int, h: int) -> int:
     return _TRUE
 
 
-@rule
+@part
 def blue_turn(s: State, action: int) -> None:
     """Execute blue's action, within 0..144. All but Sleep and decoys always answer TRUE."""
     s[AT.blue_action] = action
@@ -105,7 +106,7 @@ def blue_turn(s: State, action: int) -> None:
         s[AT.blue_success] = _UNKNOWN
 
 
-@rule
+@part
 def reward_tenths(s: State) -> int:
     """Return blue's reward for the present state, in tenths."""
     cost = lookup.ROOTED_COST[s[AT.rooted]] + tables.OT_STOPPED_COST * s[AT.ot_stopped]
@@ -114,7 +115,7 @@ def reward_tenths(s: State) -> int:
     return -cost
 
 
-@rule
+@part
 def update_belief(s: State) -> None:
     """Update blue's table and memory: its own action, then alerts, then what Analyse found."""
     action = s[AT.blue_action]
@@ -131,7 +132,7 @@ def update_belief(s: State) -> None:
         s[AT.comp + s[AT.analysed]] = _PRIVILEGED
 
 
-@rule
+@part
 def concrete_action(s: State, action: int) -> int:
     """Return one of the 145 actions; a macro becomes the best decoy that fits now."""
     if action >= 0:
@@ -143,7 +144,7 @@ def concrete_action(s: State, action: int) -> int:
     return tables.MONITOR
 
 
-@rule
+@part
 def write_memory(s: State, step: int, features: NDArray[np.uint8]) -> None:
     """Write what blue knows beyond the 52 features: `MEMORY_SIZE` of them.
 
@@ -165,7 +166,7 @@ def write_memory(s: State, step: int, features: NDArray[np.uint8]) -> None:
     features[at + 1 + min(step, tables.MEMORY_STEPS - 1)] = 1
 
 
-@rule
+@part
 def write_obs(s: State, words: NDArray[np.uint32]) -> None:
     """Write the 52 features, one word of four features per host."""
     for h in range(tables.NUM_HOSTS):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from wfbench.policies.compiling import part
+
 from . import draws, lookup, tables
-from .compiling import rule
 from .draws import Tape, on_tape
 from .layout import AT, State
 from .rules_blue import COUNT_LIMIT, note_sessions, ports
@@ -18,21 +19,21 @@ _SSH = int(tables.Exploit.SSH_BRUTE_FORCE)
 _, _DISCOVER_SYSTEMS, _DISCOVER_SERVICES, _EXPLOIT, _ESCALATE, _IMPACT = map(int, tables.RedAction)
 
 
-@rule
+@part
 def reachable(s: State, subnet: int) -> bool:
     """Tell whether a subnet can be reached: Operational only with a session on Enterprise."""
     ent_access = s[AT.owned] & lookup.ENTERPRISE_HOSTS
     return subnet != _OPERATIONAL or ent_access != 0
 
 
-@rule
+@part
 def raise_alert(s: State, h: int, activity: int) -> None:
     """Set what blue's automatic Monitor will find on h."""
     s[AT.alert_host] = h
     s[AT.alert] = activity
 
 
-@rule
+@part
 def add_session(s: State, place: int, h: int) -> None:
     """Add a session of the class whose counts begin at `place`."""
     if s[place + h] < COUNT_LIMIT:
@@ -40,7 +41,7 @@ def add_session(s: State, place: int, h: int) -> None:
     note_sessions(s, h)
 
 
-@rule
+@part
 def discover_remote_systems(s: State, subnet: int) -> int:
     """Learn the addresses of a subnet."""
     if not reachable(s, subnet):
@@ -49,7 +50,7 @@ def discover_remote_systems(s: State, subnet: int) -> int:
     return _TRUE
 
 
-@rule
+@part
 def discover_network_services(s: State, h: int) -> int:
     """Learn the open ports of h. An unreachable host answers TRUE, with nothing in it."""
     if not reachable(s, lookup.SUBNET[h]):
@@ -62,7 +63,7 @@ def discover_network_services(s: State, h: int) -> int:
     return _TRUE
 
 
-@rule
+@part
 def select_exploit(s: State, h: int, key: np.uint64, tape: Tape) -> int:
     """Choose among the exploits that red's remembered ports enable."""
     options = lookup.ENABLED[s[AT.rports + h]]
@@ -81,7 +82,7 @@ def select_exploit(s: State, h: int, key: np.uint64, tape: Tape) -> int:
     return draws.nth_member(options & ~(1 << top), rest)
 
 
-@rule
+@part
 def ssh_brute_force(s: State, h: int) -> int:
     """Try passwords: always noisy; works on the host's own sshd if an account is weak."""
     raise_alert(s, h, _EXPLOIT_SEEN)
@@ -91,7 +92,7 @@ def ssh_brute_force(s: State, h: int) -> int:
     return _TRUE
 
 
-@rule
+@part
 def detected(s: State, key: np.uint64, tape: Tape) -> bool:
     """Draw whether blue sees the reverse shell."""
     seen = on_tape(s, tape, draws.DETECTION, 0b11)
@@ -101,7 +102,7 @@ def detected(s: State, key: np.uint64, tape: Tape) -> bool:
     return seen != 0
 
 
-@rule
+@part
 def reverse_shell(s: State, h: int, exploit: int, key: np.uint64, tape: Tape) -> int:
     """Exploit a genuine service: it always works, and drops a file."""
     s[AT.mal] |= 1 << h
@@ -113,7 +114,7 @@ def reverse_shell(s: State, h: int, exploit: int, key: np.uint64, tape: Tape) ->
     return _TRUE
 
 
-@rule
+@part
 def exploit_remote_service(s: State, h: int, key: np.uint64, tape: Tape) -> int:
     """Exploit a scanned host: the choice comes before reachability, the process before decoys."""
     if not s[AT.rscan] >> h & 1:
@@ -138,7 +139,7 @@ def exploit_remote_service(s: State, h: int, key: np.uint64, tape: Tape) -> int:
     return success
 
 
-@rule
+@part
 def escalated_is_suspicious(s: State, h: int, key: np.uint64, tape: Tape) -> bool:
     """Draw the class of the session that becomes root."""
     suspicious = s[AT.sus + h]
@@ -149,7 +150,7 @@ def escalated_is_suspicious(s: State, h: int, key: np.uint64, tape: Tape) -> boo
     return draws.uniform(key, draws.ESCALATION) * (suspicious + other) < suspicious
 
 
-@rule
+@part
 def privilege_escalate(s: State, h: int, key: np.uint64, tape: Tape) -> int:
     """Make a session root if none is, then look around from there."""
     if not s[AT.owned] >> h & 1:
@@ -170,7 +171,7 @@ def privilege_escalate(s: State, h: int, key: np.uint64, tape: Tape) -> int:
     return _TRUE
 
 
-@rule
+@part
 def impact(s: State) -> int:
     """Stop the OT service; once Op_Server0 was restored its process can no longer be stopped."""
     if not s[AT.owned] >> tables.OP_SERVER & 1 or not s[AT.ot_known]:
@@ -182,7 +183,7 @@ def impact(s: State) -> int:
     return _TRUE
 
 
-@rule
+@part
 def red_execute(s: State, key: np.uint64, tape: Tape) -> None:
     """Execute the action that the red agent has chosen."""
     kind = s[AT.red_type]

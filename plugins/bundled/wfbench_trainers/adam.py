@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .compiling import compiled
+from .compiling import compiled, part
 
 _EPSILON = 1e-6
 """What torch adds to a norm it divides by."""
 
 
-@compiled
+@part
 def _move(
     weights: Any,
     gradient: Any,

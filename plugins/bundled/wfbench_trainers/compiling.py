@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from wfbench.policies import compiling
+from wfbench.policies.compiling import Function
 
 _LINE = 64
 """Bytes of a cache line."""
+_FLAGS: Any = {"fastmath": {"reassoc", "contract"}}
+"""Sums may be regrouped and products fused into them.
+
+Both are decided when compiling, so the same numbers give the same results every time.
+"""
+
+
+def part(function: Function) -> Function:
+    """Compile a pass as part of those that call it."""
+    return compiling.part(function, **_FLAGS)
 
 
 def compiled(function: Function) -> Function:
-    """Compile with sums that may be regrouped and products that may be fused into them.
-
-    Both are decided when compiling, so the same numbers give the same results every time.
-    """
-    flags: Any = {"error_model": "numpy", "_nrt": False, "fastmath": {"reassoc", "contract"}}
-    found: Function = njit(nogil=True, cache=True, **flags)(function)
-    return found
+    """Compile a pass that Python calls."""
+    return compiling.compiled(function, **_FLAGS)
 
 
 def aligned(size: int) -> NDArray[np.float32]:

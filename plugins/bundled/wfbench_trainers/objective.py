@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from wfbench.policies.kernel import exponentials
 
-from .compiling import compiled
+from .compiling import compiled, part
 from .grouping import group_rows
 from .layouts import BLOCK, Floats
 
@@ -138,7 +138,7 @@ def objective(
     flat, by_flat = logits.reshape(-1), by_logits.reshape(-1)
     for first in range(0, rows, BLOCK):
         cells = slice(first * actions, (first + BLOCK) * actions)
-        policy_rows(
+        _policy_pass(
             flat[cells],
             actions,
             actions,
@@ -151,11 +151,11 @@ def objective(
             sums[0],
         )
     valued = group_rows(data.value_row, every, len(values), empty=True)
-    value_rows(values, 1, valued.starts, valued.order, acted, by_values, sums[0])
+    _value_pass(values, 1, valued.starts, valued.order, acted, by_values, sums[0])
     return Objective(**vars(parts_of(sums)), by_logits=by_logits, by_values=by_values)
 
 
-@compiled
+@part
 def _depths(logits: Any, width: int, actions: int, rows: int, powers: Any) -> None:
     """Compute how far each logit is below the largest of its row, padding infinitely far."""
     for r in range(rows):
@@ -170,7 +170,7 @@ def _depths(logits: Any, width: int, actions: int, rows: int, powers: Any) -> No
             below[a] = np.float32(-1e30)
 
 
-@compiled
+@part
 def policy_rows(
     logits: Any,
     width: int,
@@ -231,7 +231,7 @@ def policy_rows(
             by[a] = np.float32(0.0)
 
 
-@compiled
+@part
 def value_rows(
     values: Any,
     width: int,
@@ -252,3 +252,7 @@ def value_rows(
         for j in range(1, width):
             by_values[r * width + j] = np.float32(0.0)
         by_values[r * width] = np.float32(2.0 * acted.value_weight * acted.share * pull)
+
+
+_policy_pass = compiled(policy_rows)
+_value_pass = compiled(value_rows)

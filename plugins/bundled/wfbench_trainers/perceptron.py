@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiling import compiled
+from .compiling import part
 from .tiles import HEIGHT, gather, multiply, scatter
 
 _LIMIT = np.float32(7.90531110763549805)
@@ -38,7 +38,7 @@ _B0, _B2, _B4, _B6 = (
 )
 
 
-@compiled
+@part
 def tangents(values: Any, count: int) -> None:
     """Replace numbers by their hyperbolic tangent: a ratio of polynomials, in vector code."""
     for j in range(count):
@@ -54,7 +54,7 @@ def tangents(values: Any, count: int) -> None:
         values[j] = above / below
 
 
-@compiled
+@part
 def _fill(out: Any, biases: Any, rows: int) -> None:
     """Begin each row with the biases."""
     width = biases.shape[0]
@@ -64,7 +64,7 @@ def _fill(out: Any, biases: Any, rows: int) -> None:
             line[j] = biases[j]
 
 
-@compiled
+@part
 def forward(shape: Any, weights: Any, inputs: Any, rows: Any, room: Any) -> None:
     """Compute the outputs of the inputs' rows `rows`, at most a block, into `room.out`."""
     size, hidden, width, _ = shape
@@ -89,7 +89,7 @@ def forward(shape: Any, weights: Any, inputs: Any, rows: Any, room: Any) -> None
     multiply(room.out, width, room.two, hidden, 1, weights.third, height, hidden)
 
 
-@compiled
+@part
 def _through_tangents(by: Any, outputs: Any, biases: Any, count: int) -> None:
     """Turn a gradient by outputs of a layer into that by its sums; add that of its biases."""
     width = biases.shape[0]
@@ -99,7 +99,7 @@ def _through_tangents(by: Any, outputs: Any, biases: Any, count: int) -> None:
     _add_rows(biases, by, count)
 
 
-@compiled
+@part
 def _add_rows(biases: Any, by: Any, count: int) -> None:
     width = biases.shape[0]
     for r in range(count):
@@ -108,7 +108,7 @@ def _add_rows(biases: Any, by: Any, count: int) -> None:
             biases[j] += line[j]
 
 
-@compiled
+@part
 def backward(shape: Any, weights: Any, inputs: Any, rows: Any, room: Any, gradient: Any) -> None:
     """Add to `gradient` that of the block which `forward` left in `room`, from `room.by_out`."""
     size, hidden, width, outputs = shape

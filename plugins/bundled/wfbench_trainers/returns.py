@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from wfbench.policies.compiling import compiled
 
 Floats = NDArray[np.float32]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _advantages(
     rewards: Any, values: Any, following: Any, ended: Any, gamma: float, gae: float, out: Any
 ) -> None:

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .compiling import compiled
+from .compiling import part
 
 LANES = 16
 HEIGHT = 8
@@ -202,7 +202,7 @@ _gather: Any = intrinsic(_write_gather)
 _scatter: Any = intrinsic(_write_scatter)
 
 
-@compiled
+@part
 def multiply(
     out: Any,
     width: int,
@@ -231,14 +231,14 @@ def multiply(
             )
 
 
-@compiled
+@part
 def gather(out: Any, row: int, table: Any, width: int, lines: Any, first: int, last: int) -> None:
     """Add the lines lines[first:last] of `table` to a row of `out`."""
     for column in range(0, width, LANES):
         _gather(out, row * width + column, table, width, column, lines, first, last)
 
 
-@compiled
+@part
 def scatter(
     table: Any, width: int, lines: Any, first: int, last: int, added: Any, row: int
 ) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from wfbench.orders.compliance.definitions import Idle, Rule
 from wfbench.orders.compliance.ranking import Grader
-from wfbench.policies.compiling import compiled
+from wfbench.policies.compiling import compiled, part
 
 NEUTRAL = -1
 VIOLATION = 0
@@ -85,7 +85,7 @@ class Results(NamedTuple):
     """The cell, by row-major index, in which it ended."""
 
 
-@compiled
+@part
 def _grade(grader: Grader, order: int, mask: Any, targeted: int, action: int, ended: Any) -> int:
     """Grade a fix by a definition and one of its orders."""
     place = grader.place[order, action]
@@ -110,7 +110,7 @@ def _grade(grader: Grader, order: int, mask: Any, targeted: int, action: int, en
     return COMPLIANT if place <= first else VIOLATION
 
 
-@compiled
+@part
 def _count(now: Any, first: int, grade: int) -> None:
     """Count a grade in three columns from `first` on: compliant, graded, forced."""
     if grade == FORCED:
@@ -120,7 +120,7 @@ def _count(now: Any, first: int, grade: int) -> None:
         now[first + 1] += 1.0
 
 
-@compiled
+@part
 def _rate(now: Any, no_fix: float) -> float:
     """Return the compliance so far."""
     if now[_COUNTED] > 0.0:
@@ -128,7 +128,7 @@ def _rate(now: Any, no_fix: float) -> float:
     return 1.0 if now[_FORCED] > 0.0 else no_fix
 
 
-@compiled
+@part
 def _count_fix(
     now: Any, graders: Any, order: int, mask: Any, target: int, action: int, ended: Any
 ) -> None:
