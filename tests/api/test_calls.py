@@ -182,7 +182,7 @@ def test_a_baseline_and_its_check_have_rows_as_their_reports_show_them(
     measured = wfbench.bench(
         collector=["sequential", "vector"], env=TINY["env"], n_envs=2, rounds=4, seconds=0.01
     )
-    saved = wfbench.save_baseline("now", measured.path)
+    saved = wfbench.save_baseline("now", measured.path, force=True)
     assert len(saved.rows()) == 2
     checked = wfbench.check("now", busy="judge")
     assert checked.rows()

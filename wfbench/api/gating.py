@@ -316,6 +316,7 @@ def save_baseline(
     return_margin: float | None = None,
     compliance_margin: float | None = None,
     replace: bool = False,
+    force: bool = False,
     out: str | Path = DEFAULT,
     baselines: str | Path = store.DEFAULT,
 ) -> BaselineResult:
@@ -325,6 +326,7 @@ def save_baseline(
     steps, return_margin, compliance_margin: of searches: compare after so many steps, and how
         much worse they may be.
     replace: overwrite a baseline of the same name.
+    force: of a bench run: keep it though the machine was busy; checks against it never fail.
 
     Example: wfbench.save_baseline("main", "results/runs/mine")
     """
@@ -338,6 +340,7 @@ def save_baseline(
         compliance_margin=compliance_margin,
         baselines=Path(baselines),
         replace=replace,
+        force=force,
     )
     return BaselineResult(path, made)
 

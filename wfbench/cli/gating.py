@@ -190,13 +190,17 @@ def save(
     return_margin: ReturnMargin = None,
     compliance_margin: ComplianceMargin = None,
     replace: Annotated[bool, "Overwrite a baseline of the same name."] = False,
+    force: Annotated[
+        bool, "Keep a run of a busy machine. Checks against it are inconclusive at worst."
+    ] = False,
     out: Runs = RUNS,
     baselines: Baselines = BASELINES,
     json: JsonFlag = False,
 ) -> None:
     """Keep a run as the baseline NAME.
 
-    Smoke runs, interrupted runs, and runs with a failed or marked sample are refused.
+    Smoke runs, interrupted runs, runs with a failed or marked sample, and runs of a busy machine
+    are refused.
     """
 
 

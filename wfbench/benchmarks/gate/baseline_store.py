@@ -100,10 +100,12 @@ def save_baseline(
     compliance_margin: float | None = None,
     baselines: Path = DEFAULT,
     replace: bool = False,
+    force: bool = False,
 ) -> tuple[Path, AnyBaseline]:
     """Save a bench run, or searches with different seeds, as a baseline; return file and baseline.
 
-    `reference` is for bench runs; `steps` and the margins are for searches.
+    `reference` and `force`, which accepts a busy machine, are for bench runs; `steps` and the
+    margins are for searches.
     """
     paths = [find_run(out, str(run)) for run in runs]
     made: AnyBaseline
@@ -121,9 +123,15 @@ def save_baseline(
             command=config.command,
             reference=reference,
         )
+        if made.disturbed and not force:
+            raise NotComparableError(
+                f"other programs took up to {made.foreign_cores:.1f} cores from {paths[0]}; "
+                "measure again on a quiet machine, or keep it with --force: checks against it then "
+                "never fail, they are inconclusive"
+            )
     else:
-        if reference is not None:
-            raise UsageError("--reference belongs to bench runs, not to searches")
+        if reference is not None or force:
+            raise UsageError("--reference and --force belong to bench runs, not to searches")
         for value in (return_margin, compliance_margin):
             if value is not None and not value > 0:
                 raise UsageError(f"a margin is {value:g}; it must be above 0")

@@ -282,6 +282,8 @@ def _verdict(
     elif verdict is Verdict.REGRESSED and threshold.quiet is not None and busy > threshold.quiet:
         verdict = Verdict.INCONCLUSIVE
         why = f"{why}, but other programs used {busy:.1f} cores meanwhile"
+    elif verdict is Verdict.REGRESSED and baseline.disturbed:
+        verdict, why = Verdict.INCONCLUSIVE, f"{why}, but the baseline is of a busy machine"
     return CellVerdict(
         label=then.case.label,
         n_envs=then.case.n_envs,

@@ -19,7 +19,6 @@ from wfbench.benchmarks.gate.baseline_store import (
     read_baseline,
     write_baseline,
 )
-from wfbench.benchmarks.gate.check import cases_now
 from wfbench.benchmarks.gate.speed_check import (
     FOREIGN_EFFECT,
     SpeedCheck,
@@ -31,7 +30,6 @@ from wfbench.benchmarks.gate.speed_check import (
 from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Session, Settings
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import EnvRef, NotComparableError, UsageError
-from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.report import render
 from wfbench.report.sections.check import check_data, check_section, headline
 
@@ -232,6 +230,18 @@ def test_a_slow_down_on_a_busy_machine_is_inconclusive_unless_it_is_to_be_judged
     assert [cell.label for cell in quiet.with_verdict(Verdict.REGRESSED)] == ["shm"]
 
 
+def test_against_a_baseline_of_a_busy_machine_the_worst_is_inconclusive() -> None:
+    baseline = remembered(busy(simulated(CASES, SETTINGS, 6)))
+
+    def measure(cases: Sequence[Case], settings: Settings) -> Session:
+        return simulated(cases, settings, 7 if settings == SETTINGS else 8, {"shm": 0.5})
+
+    found = run_check(baseline, CASES, SETTINGS, Threshold(), measure)
+    assert found.cells[2].verdict is Verdict.INCONCLUSIVE
+    assert found.cells[2].why.endswith("but the baseline is of a busy machine")
+    assert found.exit_code(inconclusive_fails=False) == 0
+
+
 def unequal(session: Session) -> Session:
     spoilt = [
         replace(s, measurement=replace(s.measurement, transition_hash="x")) if s.case == 1 else s
@@ -352,47 +362,6 @@ class TestBaselines:
         path.write_text(json.dumps(values))
         with pytest.raises(NotComparableError, match=r"figures that cannot be measured"):
             read_baseline(path)
-
-
-class TestCasesNow:
-    @staticmethod
-    def remade(**changed: Any) -> list[Case]:
-        then = Case(
-            "shm:workers=2",
-            "gone:Shm",
-            {"workers": 2},
-            EnvRef("synthetic", "gone:Env", None, {"obs_size": 7}),
-            4,
-            "random",
-            deterministic=True,
-        )
-        made = remembered(simulated(CASES, SETTINGS, 0))
-        cell = replace(made.cells[0], case=replace(then, **changed))
-        host = load_plugins(PluginSettings(external=False))
-        return cases_now(host, replace(made, cells=(cell,)))
-
-    def test_cases_are_built_by_the_code_that_is_installed(self) -> None:
-        [found] = self.remade()
-        assert found.label == "shm:workers=2"
-        assert found.factory == "wfbench_collectors.shm:ShmCollector"
-        assert found.options["workers"] == 2
-        assert found.env.factory == "wfbench_synthetic.env:SyntheticEnv"
-        assert found.env.options["obs_size"] == 7
-
-    @pytest.mark.parametrize(
-        ("changed", "message"),
-        [
-            ({"label": "gone"}, "'made' cannot be measured here: there is no collector 'gone'"),
-            ({"options": {"workers": 2, "wings": 1}}, "no longer has the option 'wings'"),
-            ({"options": {}}, "shm:workers=2 is shm now"),
-            ({"env": EnvRef("gone", "")}, "there is no env 'gone'"),
-            ({"env": EnvRef("synthetic", "", None, {"gone": 1})}, "no longer has the option"),
-            ({"policy": "wise"}, "there is no policy 'wise'"),
-        ],
-    )
-    def test_what_differs_is_named(self, changed: dict[str, Any], message: str) -> None:
-        with pytest.raises(NotComparableError, match=message):
-            self.remade(**changed)
 
 
 class TestThreshold:
