@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from wfbench.contract import Rollout
 from wfbench.policies.distinct import distinct_rows
 
+from .layouts import Floats
 from .objective import Transitions
 
 
@@ -24,9 +23,9 @@ class Batch:
     transition, up to the order of summation.
     """
 
-    rows: Tensor
-    """[U, observation] float32."""
-    value_rows: Tensor
+    rows: Floats
+    """[U, observation]."""
+    value_rows: Floats
     """[V, input] the critic's; the same as `rows` unless it sees more."""
     data: Transitions
 
@@ -47,18 +46,17 @@ class Batch:
         return Batch(rows, value_rows, data)
 
 
-def _used(row: NDArray[np.int64], rows: Tensor) -> tuple[NDArray[np.int64], Tensor]:
+def _used(row: NDArray[np.int64], rows: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Return the rows that are used, and the new number of each transition's row."""
     used = np.zeros(len(rows), dtype=np.bool_)
     used[row] = True
     number = np.cumsum(used) - 1
-    return number[row], rows[torch.from_numpy(used)]
+    return number[row], rows[used]
 
 
 def make_batch(
     rollout: Rollout,
     version: int,
-    device: str,
     *,
     distinct: bool,
     seen: NDArray[Any] | None = None,
@@ -67,10 +65,10 @@ def make_batch(
 
     `seen` is what the critic sees in each transition, if that is not the observation.
     """
-    row, rows = _grouped(rollout.obs.reshape(rollout.transitions, -1), device, distinct=distinct)
+    row, rows = _grouped(rollout.obs.reshape(rollout.transitions, -1), distinct=distinct)
     value_row, value_rows = row, rows
     if seen is not None:
-        value_row, value_rows = _grouped(seen, device, distinct=distinct)
+        value_row, value_rows = _grouped(seen, distinct=distinct)
     fresh = np.broadcast_to(rollout.policy_version == version, rollout.actions.shape)
     data = Transitions(
         row=row,
@@ -82,15 +80,12 @@ def make_batch(
     return Batch(rows, value_rows, data)
 
 
-def _grouped(
-    inputs: NDArray[Any], device: str, *, distinct: bool
-) -> tuple[NDArray[np.int64], Tensor]:
+def _grouped(inputs: NDArray[Any], *, distinct: bool) -> tuple[NDArray[np.int64], Floats]:
     """Return each transition's row, and the rows: distinct ones, or all."""
     first, row = distinct_rows(inputs) if distinct else (np.arange(len(inputs)),) * 2
-    return row, network_inputs(inputs[first], device)
+    return row, network_inputs(inputs[first])
 
 
-def network_inputs(obs: NDArray[Any], device: str) -> Tensor:
+def network_inputs(obs: NDArray[Any]) -> Floats:
     """Return observations as the networks take them."""
-    rows = obs.reshape(len(obs), -1)
-    return torch.from_numpy(rows.astype(np.float32)).to(device)
+    return obs.reshape(len(obs), -1).astype(np.float32)

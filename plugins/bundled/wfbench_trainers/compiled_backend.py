@@ -6,18 +6,13 @@ results are the same bit for bit however many threads there are.
 
 from __future__ import annotations
 
-import math
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
-from .adam import Stepper
 from .batch import Batch
 from .crew import Crew, Task
 from .grouping import Groups, group_rows, inputs_of
@@ -32,7 +27,7 @@ from .layouts import (
     shape_of,
     unpack,
 )
-from .networks import ActorCritic, linear_layers
+from .networks import ActorCritic, Layer
 from .objective import Acted, Parts, Weighting, acted_of, new_sums, parts_of
 from .passes import ACTOR, CRITIC, VALUES, add_up, pass_over_share
 
@@ -50,28 +45,22 @@ _NOTHING = Acted(
 class _Net:
     """One of the networks as the passes take it."""
 
-    def __init__(self, part: nn.Sequential, condition: int) -> None:
-        layers = list(linear_layers(part))
-        first, last = layers[0], layers[-1]
-        inputs = first.in_features - condition
-        self.shape = shape_of(inputs, first.out_features, last.out_features)
+    def __init__(self, layers: list[Layer], gradient: list[Layer], condition: int) -> None:
+        (first, _), *_, (last, _) = layers
+        self.shape = shape_of(first.shape[1] - condition, first.shape[0], last.shape[0])
         self.weights = new_weights(self.shape)
         self.every, self.gradients = new_gradients(self.shape, SHARES)
-        self.tensors = [tensor for layer in layers for tensor in (layer.weight, layer.bias)]
-        self._found = [torch.zeros_like(tensor) for tensor in self.tensors]
+        self._layers = [array for layer in layers for array in layer]
+        self._found = [array for layer in gradient for array in layer]
 
     def read(self, condition: Floats) -> None:
-        """Take over torch's weights."""
-        arrays: Any = (tensor.detach().numpy() for tensor in self.tensors)
-        pack(self.shape, condition, self.weights, *arrays)
+        """Take over the present weights."""
+        pack(self.shape, condition, self.weights, *self._layers)
 
     def write(self, condition: Floats, shares: int) -> None:
-        """Add up the shares' gradients, and leave the sum with torch's weights."""
+        """Add up the shares' gradients, and leave the sum with the network."""
         add_up(self.every, shares)
-        arrays: Any = (tensor.numpy() for tensor in self._found)
-        unpack(self.shape, self.gradients[0], condition, *arrays)
-        for tensor, found in zip(self.tensors, self._found, strict=True):
-            tensor.grad = found
+        unpack(self.shape, self.gradients[0], condition, *self._found)
 
 
 class CompiledBackend:
@@ -79,18 +68,17 @@ class CompiledBackend:
 
     def __init__(self, network: ActorCritic, condition: int, threads: int) -> None:
         self._crew = Crew(threads)
-        self._actor, self._critic = (_Net(p, condition) for p in (network.actor, network.critic))
+        parts = zip(network.layers(network.flat), network.layers(network.gradient), strict=True)
+        self._actor, self._critic = (_Net(*part, condition) for part in parts)
         shapes = self._actor.shape, self._critic.shape
         self._rooms = [new_scratch(*shapes) for _ in range(threads)]
-        self._stepper: Stepper | None = None
-        self._known: list[tuple[Tensor, Inputs]] = []
+        self._known: list[tuple[Floats, Inputs]] = []
 
     def at_work(self) -> AbstractContextManager[None]:
         """Have threads until the end of the block."""
-        self._stepper = None
         return self._crew.at_work()
 
-    def values(self, rows: Tensor, condition: Floats) -> Floats:
+    def values(self, rows: Floats, condition: Floats) -> Floats:
         """Return the critic's values of rows of its inputs."""
         values = np.empty(len(rows), dtype=np.float32)
         every = np.arange(len(rows) + 1)
@@ -109,7 +97,7 @@ class CompiledBackend:
         advantages: Floats | None,
         weighting: Weighting,
     ) -> Parts:
-        """Store the gradient of the loss of some transitions with the weights; return the loss."""
+        """Leave the gradient of the loss of some transitions with the networks; return the loss."""
         data = batch.data
         if chosen is None:
             chosen = np.arange(len(data))
@@ -137,13 +125,6 @@ class CompiledBackend:
         self._critic.write(condition, len(_shares(len(by_value.rows))))
         self._actor.write(condition, len(tasks))
         return parts_of(sums)
-
-    def step(self, optimiser: torch.optim.Adam, limit: float = math.inf) -> float:
-        """Make a step with each network's gradient clipped to a norm; return the actor's norm."""
-        if self._stepper is None or self._stepper.optimiser is not optimiser:
-            parts = [net.tensors for net in (self._actor, self._critic)]
-            self._stepper = Stepper(optimiser, parts)
-        return self._stepper.step(limit)
 
     def _tasks(
         self,
@@ -177,12 +158,12 @@ class CompiledBackend:
         shares = _shares(len(groups.rows))
         return [partial(task, number, *share) for number, share in enumerate(shares)]
 
-    def _inputs(self, rows: Tensor) -> Inputs:
+    def _inputs(self, rows: Floats) -> Inputs:
         """Return rows as the passes take them; those of the last two calls are kept."""
         for known, inputs in self._known:
             if known is rows:
                 return inputs
-        self._known = [*self._known[-1:], (rows, inputs_of(rows.numpy()))]
+        self._known = [*self._known[-1:], (rows, inputs_of(rows))]
         return self._known[-1][1]
 
 

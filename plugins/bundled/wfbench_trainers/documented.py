@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from wfbench.contract import Arrays, Rollout, TrainerSetup
@@ -29,19 +28,13 @@ class DocumentedPpo(Learner):
         self.options = DocumentedOptions(**options)  # type: ignore[arg-type]
         super().__init__(setup, self.options)
 
-    def _initialise(self, generator: torch.Generator) -> None:
-        uniform(self.network, generator)
+    def _initialise(self, rng: np.random.Generator) -> None:
+        uniform(self.network, rng)
 
     def gradient(self, rollout: Rollout, rewards: NDArray[np.float32]) -> Arrays:
         """Return the gradient of an update's first pass by weight name, changing nothing."""
         self._differentiate(self._batch(rollout), self._targets(rollout, rewards), self._weighting)
-        found = {
-            name: weight.grad.cpu().numpy().copy()
-            for name, weight in self.network.named_parameters()
-            if weight.grad is not None
-        }
-        self.optimiser.zero_grad(set_to_none=True)
-        return found
+        return self.network.named(self.network.gradient.copy())
 
     def _learn(
         self, batch: Batch, rollout: Rollout, rewards: NDArray[np.float32]
@@ -50,7 +43,7 @@ class DocumentedPpo(Learner):
         parts: Parts | None = None
         for _ in range(self.options.epochs):
             parts = self._differentiate(batch, targets, self._weighting, check=parts is None)
-            self._backend.step(self.optimiser)
+            self.optimiser.step()
         return {} if parts is None else parts.numbers()
 
     def _targets(self, rollout: Rollout, rewards: NDArray[np.float32]) -> Floats:

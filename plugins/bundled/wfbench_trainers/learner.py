@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from wfbench.contract import (
@@ -25,11 +24,12 @@ from wfbench.orders import order_code
 from wfbench.policies import NetworkPolicy
 from wfbench.processes.limits import usable_threads
 
-from .backend import Backend, TorchBackend
+from .adam import Adam
+from .backend import Backend
 from .batch import Batch, make_batch
 from .compiled_backend import CompiledBackend
 from .layouts import Floats
-from .networks import ActorCritic, arrays_to_weights, network_policy, weights_to_arrays
+from .networks import ActorCritic
 from .objective import Parts, Weighting
 from .options import DocumentedOptions, PpoOptions
 
@@ -55,7 +55,6 @@ class Learner(ABC):
         hidden: int = 64,
         seen: int = 0,
     ) -> None:
-        _check_device(setup.device)
         self.setup = setup
         self.num_actions = setup.env.num_actions
         self._distinct = options.distinct
@@ -63,14 +62,14 @@ class Learner(ABC):
         units = len(setup.env.workflow.units) if setup.env.workflow else 0
         self._condition_size = units * units
         inputs = math.prod(setup.env.obs_shape) + self._condition_size
-        self.network = ActorCritic(inputs, self.num_actions, hidden, seen).to(setup.device)
+        self.network = ActorCritic(inputs, self.num_actions, hidden, seen)
         self._backend = self._choose(options)
         self.condition: NDArray[np.float32] = np.zeros(self._condition_size, dtype=np.float32)
         self.version = 0
         self.updates = 0
         self.value_scale = 1.0
         self.optimiser = self._fresh_optimiser()
-        self._initialise(torch.Generator().manual_seed(setup.seed % 2**63))
+        self._initialise(np.random.default_rng(setup.seed))
 
     def start(self, order: Order, inherit: Arrays | None = None) -> None:
         """Condition on `order`; take the weights of `inherit` if given, else the initial ones.
@@ -80,10 +79,10 @@ class Learner(ABC):
         if self._condition_size:
             self.condition = order_code(order)
         if inherit is None:
-            self._initialise(torch.Generator().manual_seed(self.setup.seed % 2**63))
+            self._initialise(np.random.default_rng(self.setup.seed))
             self.value_scale = 1.0
         else:
-            arrays_to_weights(self.network, inherit)
+            self.network.read(inherit)
             self.value_scale = float(inherit["value_scale"])
         self.updates = 0
         self.version += 1
@@ -91,7 +90,7 @@ class Learner(ABC):
 
     def policy(self) -> NetworkPolicy:
         """Return the present networks as a policy of plain arrays."""
-        return network_policy(self.network, self.condition, self.version, self.value_scale)
+        return self.network.policy(self.condition, self.version, self.value_scale)
 
     def update(self, rollout: Rollout, rewards: NDArray[np.float32]) -> UpdateStats:
         """Update the networks once."""
@@ -110,10 +109,7 @@ class Learner(ABC):
 
     def state(self) -> Arrays:
         """Return weights, moments of the optimiser and counters."""
-        arrays: dict[str, NDArray[Any]] = weights_to_arrays(self.network)
-        for index, moments in self.optimiser.state_dict()["state"].items():
-            for name, value in moments.items():
-                arrays[f"optimiser.{index}.{name}"] = value.detach().cpu().numpy().copy()
+        arrays: dict[str, NDArray[Any]] = {**self.network.written(), **self.optimiser.state()}
         arrays["condition"] = self.condition.copy()
         arrays["counters"] = np.array([self.version, self.updates], dtype=np.int64)
         arrays["value_scale"] = np.array(self.value_scale, dtype=np.float64)
@@ -121,28 +117,21 @@ class Learner(ABC):
 
     def load(self, state: Arrays) -> None:
         """Resume from a `state()`."""
-        arrays_to_weights(self.network, state)
+        self.network.read(state)
         self.condition = np.array(state["condition"], dtype=np.float32)
         self.version, self.updates = (int(number) for number in state["counters"])
         self.value_scale = float(state["value_scale"])
         self.optimiser = self._fresh_optimiser()
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for name, value in state.items():
-            if name.startswith("optimiser."):
-                _, index, key = name.split(".")
-                moments.setdefault(int(index), {})[key] = torch.from_numpy(np.array(value))
-        loaded = self.optimiser.state_dict()
-        loaded["state"] = moments
-        self.optimiser.load_state_dict(loaded)
+        self.optimiser.load(state)
 
     def _batch(self, rollout: Rollout) -> Batch:
-        return make_batch(rollout, self.version, self.setup.device, distinct=self._distinct)
+        return make_batch(rollout, self.version, distinct=self._distinct)
 
-    def _fresh_optimiser(self) -> torch.optim.Adam:
-        return torch.optim.Adam(self.network.parameters(), self._lr, betas=self.betas, fused=True)
+    def _fresh_optimiser(self) -> Adam:
+        return Adam(self.network, self._lr, self.betas)
 
     @abstractmethod
-    def _initialise(self, generator: torch.Generator) -> None:
+    def _initialise(self, rng: np.random.Generator) -> None:
         """Draw the initial weights."""
 
     @abstractmethod
@@ -161,7 +150,7 @@ class Learner(ABC):
         *,
         check: bool = True,
     ) -> Parts:
-        """Store the gradient of the loss of some transitions with the weights; return the loss.
+        """Leave the gradient of the loss of some transitions with the networks; return the loss.
 
         Without `advantages` they are the targets minus the present values. `check` that the policy
         is the one that acted.
@@ -175,28 +164,19 @@ class Learner(ABC):
 
     def _choose(self, options: DocumentedOptions | PpoOptions) -> Backend:
         """Return the backend that is asked for."""
-        on_cpu = torch.device(self.setup.device).type == "cpu"
-        if options.backend == "compiled" and not on_cpu:
-            raise UsageError(
-                f"backend=compiled needs --device cpu, not {self.setup.device}; use backend=torch"
+        device = self.setup.device
+        if device.partition(":")[0] == "cpu" and options.backend != "torch":
+            return CompiledBackend(
+                self.network, self._condition_size, options.threads or usable_threads()
             )
-        if options.backend == "torch" or not on_cpu:
-            # With more threads torch's results are others, and on busy cores it is far slower.
-            torch.set_num_threads(max(1, options.threads))
-            return TorchBackend(self.network)
-        torch.set_num_threads(1)
-        threads = options.threads or usable_threads()
-        return CompiledBackend(self.network, self._condition_size, threads)
+        if options.backend == "compiled":
+            raise UsageError(
+                f"backend=compiled needs --device cpu, not {device}; use backend=torch"
+            )
+        from .torch_backend import TorchBackend  # two seconds that compiled passes save
 
-
-def _check_device(device: str) -> None:
-    """Raise UsageError if torch cannot compute on the device."""
-    try:
-        torch.zeros(1, device=device)
-    # RuntimeError: unknown name. The others: this build of torch lacks the device.
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        cause = str(error).strip().splitlines()[0]
-        raise UsageError(f"--device {device} cannot be used: {cause}; use --device cpu") from error
+        # With more threads torch's results are others, and on busy cores it is far slower.
+        return TorchBackend(self.network, device, max(1, options.threads))
 
 
 def _check_mismatch(mismatch: float) -> None:

@@ -1,124 +1,105 @@
-"""Actor and critic in torch, converted to and from plain arrays."""
+"""Actor and critic as plain arrays, and the policy they make."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
 
+from wfbench.contract import Arrays
 from wfbench.policies import NetworkPolicy
 
-Arrays = dict[str, NDArray[Any]]
+from .layouts import Floats
+
+Layer = tuple[Floats, Floats]
+"""Weights [outputs, inputs] and biases [outputs]."""
+_LAYERS = 3
 
 
-class ActorCritic(nn.Module):
-    """Two separate perceptrons with tanh between their layers.
+class ActorCritic:
+    """Two separate perceptrons with tanh between their layers; every weight is in `flat`.
 
     The critic takes `seen` more inputs than the actor, between observation and condition.
+    `gradient` has the places of `flat`; whoever differentiates a loss leaves it there.
     """
 
     def __init__(self, inputs: int, actions: int, hidden: int, seen: int = 0) -> None:
-        super().__init__()
-        self.actor = _perceptron(inputs, hidden, actions)
-        self.critic = _perceptron(inputs + seen, hidden, 1)
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        for part, first, last in (("actor", inputs, actions), ("critic", inputs + seen, 1)):
+            for number, (left, right) in enumerate(pairwise((first, hidden, hidden, last))):
+                # Named as in the files of release 0.1.0, which counted the tanh between layers.
+                self._shapes[f"{part}.{2 * number}.weight"] = (right, left)
+                self._shapes[f"{part}.{2 * number}.bias"] = (right,)
+        size = sum(int(np.prod(shape)) for shape in self._shapes.values())
+        self.flat: Floats = np.zeros(size, dtype=np.float32)
+        self.gradient: Floats = np.zeros(size, dtype=np.float32)
 
-    def logits(self, rows: Tensor, condition: Tensor) -> Tensor:
-        """Return logits [rows, actions] of observations under one condition."""
-        return _outputs(self.actor, rows, condition)
+    @property
+    def actor(self) -> list[Layer]:
+        """Return the actor's layers, which share memory with `flat`."""
+        return self.layers(self.flat)[0]
 
-    def values(self, rows: Tensor, condition: Tensor) -> Tensor:
-        """Return values [rows] of observations under one condition."""
-        return _outputs(self.critic, rows, condition).squeeze(1)
+    @property
+    def critic(self) -> list[Layer]:
+        """Return the critic's layers, which share memory with `flat`."""
+        return self.layers(self.flat)[1]
+
+    @property
+    def parts(self) -> list[slice]:
+        """Return where the actor's and the critic's weights are in `flat`."""
+        end = sum(array.size for layer in self.actor for array in layer)
+        return [slice(0, end), slice(end, self.flat.size)]
+
+    def layers(self, flat: Floats) -> tuple[list[Layer], list[Layer]]:
+        """Return numbers in the places of `flat` as the actor's and the critic's layers."""
+        arrays = list(self.named(flat).values())
+        layers = list(zip(arrays[::2], arrays[1::2], strict=True))
+        return layers[:_LAYERS], layers[_LAYERS:]
+
+    def named(self, flat: Floats) -> dict[str, Floats]:
+        """Return numbers in the places of `flat` by the name of their weight, without a copy."""
+        ends = np.cumsum([np.prod(shape) for shape in self._shapes.values()])
+        pieces = zip(self._shapes.items(), np.split(flat, ends[:-1]), strict=True)
+        return {name: piece.reshape(shape) for (name, shape), piece in pieces}
+
+    def read(self, arrays: Arrays) -> None:
+        """Take over weights by name."""
+        for name, array in self.named(self.flat).items():
+            array[:] = arrays[f"weights.{name}"]
+
+    def written(self) -> Arrays:
+        """Return a copy of every weight by name."""
+        return {f"weights.{name}": array.copy() for name, array in self.named(self.flat).items()}
+
+    def policy(self, condition: Floats, version: int, value_scale: float) -> NetworkPolicy:
+        """Return the networks as a policy, with values in units of the rewards."""
+        actor, critic = (
+            [(weights.T, biases) for weights, biases in part] for part in (self.actor, self.critic)
+        )
+        first, biases = critic[0]
+        obs = len(actor[0][0]) - condition.size
+        # Whoever acts does not see what the critic saw; its values then assume nothing is there.
+        critic[0] = np.concatenate([first[:obs], first[len(first) - condition.size :]]), biases
+        weights, biases = critic[-1]
+        critic[-1] = (weights * np.float32(value_scale), biases * np.float32(value_scale))
+        return NetworkPolicy(actor, critic, version=version, condition=condition)
 
 
-def _outputs(part: nn.Sequential, rows: Tensor, condition: Tensor) -> Tensor:
-    """Run a perceptron on each row with the condition appended.
-
-    All rows have the same condition, so its share of the first layer is computed once.
-    """
-    first = next(linear_layers(part))
-    size = rows.shape[1]
-    constant = first.bias + first.weight[:, size:] @ condition
-    outputs = nn.functional.linear(rows, first.weight[:, :size], constant)
-    for layer in list(part)[1:]:
-        outputs = layer(outputs)
-    return outputs
-
-
-def _perceptron(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.Linear(inputs, hidden),
-        nn.Tanh(),
-        nn.Linear(hidden, hidden),
-        nn.Tanh(),
-        nn.Linear(hidden, outputs),
-    )
-
-
-def orthogonal(network: ActorCritic, generator: torch.Generator) -> None:
+def orthogonal(network: ActorCritic, rng: np.random.Generator) -> None:
     """Set orthogonal weights: gain sqrt(2), at the actor's end 0.01, at the critic's end 1."""
-    for part, last_gain in ((network.actor, 0.01), (network.critic, 1.0)):
-        layers = list(linear_layers(part))
-        for index, layer in enumerate(layers):
-            gain = last_gain if index == len(layers) - 1 else 2.0**0.5
-            nn.init.orthogonal_(layer.weight, gain, generator=generator)
-            nn.init.zeros_(layer.bias)
+    for layers, last_gain in ((network.actor, 0.01), (network.critic, 1.0)):
+        for weights, biases in layers:
+            drawn = rng.standard_normal(sorted(weights.shape, reverse=True))
+            found, upper = np.linalg.qr(drawn)
+            found *= np.sign(np.diag(upper))
+            gain = last_gain if weights is layers[-1][0] else 2.0**0.5
+            weights[:] = gain * (found if found.shape == weights.shape else found.T)
+            biases[:] = 0.0
 
 
-def uniform(network: ActorCritic, generator: torch.Generator) -> None:
-    """Draw weights uniformly within 1/sqrt(inputs), as torch does, from a given generator."""
-    for part in (network.actor, network.critic):
-        for layer in linear_layers(part):
-            bound = layer.in_features**-0.5
-            for parameter in (layer.weight, layer.bias):
-                nn.init.uniform_(parameter, -bound, bound, generator=generator)
-
-
-def linear_layers(part: nn.Sequential) -> Iterator[nn.Linear]:
-    """Yield the layers that have weights."""
-    return (layer for layer in part if isinstance(layer, nn.Linear))
-
-
-def network_policy(
-    network: ActorCritic, condition: NDArray[np.float32], version: int, value_scale: float
-) -> NetworkPolicy:
-    """Return the networks as a policy of plain arrays, with values in units of the rewards."""
-    actor, critic = (
-        [
-            (
-                layer.weight.detach().cpu().numpy().T.copy(),
-                layer.bias.detach().cpu().numpy().copy(),
-            )
-            for layer in linear_layers(part)
-        ]
-        for part in (network.actor, network.critic)
-    )
-    first, biases = critic[0]
-    obs = len(actor[0][0]) - condition.size
-    # Whoever acts does not see what the critic saw; its values then assume that nothing is there.
-    critic[0] = np.concatenate([first[:obs], first[len(first) - condition.size :]]), biases
-    weights, biases = critic[-1]
-    critic[-1] = (weights * np.float32(value_scale), biases * np.float32(value_scale))
-    return NetworkPolicy(actor, critic, version=version, condition=condition)
-
-
-def weights_to_arrays(network: ActorCritic) -> Arrays:
-    """Return every weight by name."""
-    return {
-        f"weights.{name}": tensor.detach().cpu().numpy().copy()
-        for name, tensor in network.state_dict().items()
-    }
-
-
-def arrays_to_weights(network: ActorCritic, arrays: Any) -> None:
-    """Load weights by name."""
-    network.load_state_dict(
-        {
-            name: torch.from_numpy(np.array(arrays[f"weights.{name}"]))
-            for name in network.state_dict()
-        }
-    )
+def uniform(network: ActorCritic, rng: np.random.Generator) -> None:
+    """Draw weights and biases uniformly within 1/sqrt(inputs)."""
+    for weights, biases in (*network.actor, *network.critic):
+        bound = weights.shape[1] ** -0.5
+        for array in (weights, biases):
+            array[:] = rng.uniform(-bound, bound, array.shape)

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from wfbench.contract import Arrays, Order, Rollout, TrainerSetup
 
 from .batch import Batch, make_batch, network_inputs
 from .learner import Learner
-from .networks import linear_layers, orthogonal
+from .networks import orthogonal
 from .objective import Weighting
 from .options import PpoOptions
 from .privileged import SIZE, EpisodeClock, features, with_features
@@ -50,8 +48,8 @@ class Ppo(Learner):
         super().load(state)
         self._clock.ages = np.array(state.get("ages", ()), dtype=np.int64)
 
-    def _initialise(self, generator: torch.Generator) -> None:
-        orthogonal(self.network, generator)
+    def _initialise(self, rng: np.random.Generator) -> None:
+        orthogonal(self.network, rng)
 
     def _learn(
         self, batch: Batch, rollout: Rollout, rewards: NDArray[np.float32]
@@ -80,9 +78,7 @@ class Ppo(Learner):
             self._ages = self._clock.advance(rollout)
             bits = features(rollout.compromised, self._ages[:-1])
             seen = with_features(rollout.obs, bits)
-        return make_batch(
-            rollout, self.version, self.setup.device, distinct=self.options.distinct, seen=seen
-        )
+        return make_batch(rollout, self.version, distinct=self.options.distinct, seen=seen)
 
     def _present(self, batch: Batch, rollout: Rollout) -> Floats:
         """Return the value of each row, in units of the rewards."""
@@ -112,9 +108,9 @@ class Ppo(Learner):
         if self._ages is not None:
             ages = self._ages[:-1][row, column] + 1
             obs = with_features(obs, features(rollout.compromised[row, column], ages))
-        return self._values(network_inputs(obs, self.setup.device))
+        return self._values(network_inputs(obs))
 
-    def _values(self, rows: Tensor) -> Floats:
+    def _values(self, rows: Floats) -> Floats:
         return self._backend.values(rows, self.condition) * np.float32(self.value_scale)
 
     def _rescale(self, returns: Floats) -> None:
@@ -122,10 +118,8 @@ class Ppo(Learner):
         size = float(np.sqrt(np.mean(np.square(returns, dtype=np.float64)))) + _EPSILON
         memory = _SCALE_MEMORY if self.updates else 0.0
         scale = memory * self.value_scale + (1.0 - memory) * size
-        last = list(linear_layers(self.network.critic))[-1]
-        with torch.no_grad():
-            last.weight.mul_(self.value_scale / scale)
-            last.bias.mul_(self.value_scale / scale)
+        for array in self.network.critic[-1]:
+            np.multiply(array, np.float32(self.value_scale / scale), out=array)
         self.value_scale = scale
 
     def _progress(self) -> float:
@@ -135,8 +129,7 @@ class Ppo(Learner):
 
     def _anneal(self) -> None:
         share = 1.0 - self._progress() * (1.0 - self.options.lr_end) if self.options.anneal else 1.0
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.options.lr * share
+        self.optimiser.rate = self.options.lr * share
 
     def _entropy_weight(self) -> float:
         start, end = self.options.entropy, self.options.entropy_end
@@ -154,7 +147,7 @@ class Ppo(Learner):
                 parts = self._differentiate(
                     batch, targets, weighting, advantages, chosen, check=not numbers
                 )
-                norm = self._backend.step(self.optimiser, options.max_grad_norm or math.inf)
+                norm = self.optimiser.step(options.max_grad_norm or math.inf)
                 moved.append(parts.kl)
                 numbers = {**parts.numbers(), "grad_norm": norm}
             kl = sum(moved) / len(moved)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from wfbench.collecting.seeding import env_seeds
 from wfbench.contract import EnvRef, Plan, Rollout, TrainerSetup
@@ -48,8 +49,25 @@ def ground() -> Iterator[Callable[..., Ground]]:
 
 @pytest.fixture
 def weights() -> Callable[[Any], np.ndarray]:
-    def flatten(trainer: Any) -> np.ndarray:
-        parameters = trainer.network.parameters()
-        return np.concatenate([p.detach().numpy().reshape(-1) for p in parameters])
+    return lambda trainer: trainer.network.flat.copy()
 
-    return flatten
+
+@pytest.fixture
+def torch_networks() -> Callable[[Any], torch.nn.ModuleDict]:
+    """A copy of a trainer's networks for torch to run and differentiate by itself."""
+
+    def perceptron(layers: Any) -> torch.nn.Sequential:
+        parts: list[Any] = []
+        for weights, biases in layers:
+            linear = torch.nn.Linear(weights.shape[1], weights.shape[0])
+            linear.weight.data = torch.tensor(weights)
+            linear.bias.data = torch.tensor(biases)
+            parts += [linear, torch.nn.Tanh()]
+        return torch.nn.Sequential(*parts[:-1])
+
+    def made(trainer: Any) -> torch.nn.ModuleDict:
+        network = trainer.network
+        parts = {"actor": perceptron(network.actor), "critic": perceptron(network.critic)}
+        return torch.nn.ModuleDict(parts)
+
+    return made
