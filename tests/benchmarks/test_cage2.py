@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from wfbench.contract import StepArrays
-from wfbench_cage2 import Cage2Batch, Cage2Env
+from wfbench_cage2 import Cage2Batch, Cage2Env, Cage2VectorEnv
 
 REAL_SIMULATOR = 335.0
 """Steps per second and core of the reference simulator, measured elsewhere (docs/fidelity.md)."""
@@ -73,6 +73,27 @@ def test_time_per_step_is_flat_from_200_to_20000_envs(benchmark):
     benchmark(large.run)
     benchmark.extra_info["time_per_step_20000_over_200"] = round(float(np.median(ratios)), 3)
     assert np.median(ratios) <= 1.25
+
+
+@pytest.mark.benchmark(group="cage2 vector env")
+def test_a_vector_env_step_takes_little_more_than_the_batch(benchmark):
+    plain, env = Stepper(200), Cage2VectorEnv(200, seed=list(range(200)))
+    env.reset()
+
+    def run() -> None:
+        for actions in plain.actions:
+            env.step(actions)
+
+    def ratio() -> float:
+        began = time.thread_time()
+        run()
+        return (time.thread_time() - began) * rate(plain) / (STEPS * 200)
+
+    run()
+    ratios = [ratio() for _ in range(41)]
+    benchmark(run)
+    benchmark.extra_info["time_over_batch"] = round(float(np.median(ratios)), 3)
+    assert np.median(ratios) <= 1.15
 
 
 @pytest.mark.benchmark(group="cage2 scalar")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from wfbench.contract import EnvInfo, StepArrays
 
-from .kernel import BAD_SHAPE, CLOCK_SIZE, EPISODE, FIRST, NEXT, STEPPED, load_kernel
+from .kernel import BAD_SHAPE, CLOCK_SIZE, EPISODE, FIRST, NEXT, load_kernel
 from .layout import STATE_SIZE
 from .options import check_options
 from .workflow import form
@@ -49,11 +49,19 @@ class Cage2Batch:
         self.clock = np.zeros((self.num_envs, CLOCK_SIZE), dtype=np.int64)
         self.seeds = np.zeros(self.num_envs, dtype=np.uint64)
         self.returns = np.zeros(self.num_envs, dtype=np.float64)
+        self.units = np.zeros(self.num_envs, dtype=np.uint8)
         self.started = False
-        rows = (self.state, self.clock, self.seeds, np.array(shares, dtype=np.float64))
+        rows: tuple[Any, ...] = (
+            self.state,
+            self.clock,
+            self.seeds,
+            np.array(shares, dtype=np.float64),
+        )
         kernel = load_kernel()
         self._reset = partial(kernel.reset, *rows)
-        self._step = partial(kernel.step, *rows, self._table, self.episode_steps, self.returns)
+        rows = (*rows, self._table, self.episode_steps, self.returns, self.units)
+        self.step_rows = partial(kernel.step, *rows)
+        """Step every row: `Kernel.step` from its argument `autoreset` on."""
 
     def reset(self, seeds: NDArray[np.uint64], obs: NDArray[np.uint8]) -> None:
         """Start every row's episodes afresh from its seed."""
@@ -81,7 +89,8 @@ class Cage2Batch:
     def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
         """Step every row; an ended row starts its next episode at once.
 
-        Where an episode ended, `returns` has its return.
+        `units` has the unit types that were compromised, and where an episode ended, `returns` has
+        its return.
         """
         self.require_start("step")
         fits = getattr(out.obs, "shape", None) == self._shape
@@ -91,16 +100,13 @@ class Cage2Batch:
             raise TypeError(self._describe(actions, out)) from error
         if answer == BAD_SHAPE:
             raise ValueError(self._describe(actions, out))
-        if answer != STEPPED:
-            raise ValueError(
-                f"action {actions[answer]} of env {answer} is outside 0..{len(self._table) - 1}; "
-                "nothing was stepped"
-            )
+        if answer >= 0:
+            raise self.illegal(actions, answer)
         out.terminated[:] = False
 
     def advance(self, actions: NDArray[np.int64], out: StepArrays, *, autoreset: bool) -> int:
         """Step every row and return the kernel's answer; the caller has checked the arguments."""
-        return self._step(
+        return self.step_rows(
             autoreset,
             actions,
             out.obs,
@@ -109,6 +115,13 @@ class Cage2Batch:
             out.final_obs,
             out.compromised,
             out.ended_session,
+        )
+
+    def illegal(self, actions: NDArray[np.int64], row: int) -> ValueError:
+        """Return the error for an action that does not exist."""
+        return ValueError(
+            f"action {actions[row]} of env {row} is outside 0..{len(self._table) - 1}; "
+            "nothing was stepped"
         )
 
     def true_state(self, index: int) -> dict[str, Any]:

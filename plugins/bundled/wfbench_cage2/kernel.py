@@ -20,6 +20,7 @@ from . import rules_blue as blue
 from .compiling import compile_notice
 from .draws import NO_TAPE, RED_AGENT, Tape, step_key, uniform
 from .layout import AT, STATE_SIZE, State
+from .lookup import UNIT_MASK
 from .red_agents import aim, red_choose
 from .rules_red import red_execute
 from .tables import FOOTHOLD, OBS_SIZE, Red, RedAction, Subnet, Success
@@ -31,6 +32,7 @@ CLOCK_SIZE = 3
 FIRST, NEXT = False, True
 STEPPED = -1
 BAD_SHAPE = -2
+ENDED = -3
 
 _UNKNOWN = int(Success.UNKNOWN)
 _SLEEP = int(RedAction.SLEEP)
@@ -112,13 +114,17 @@ class Kernel(NamedTuple):
     reset: Callable[..., None]
     """Start the first or the next episode of every row, as `which` says."""
     step: Callable[..., int]
-    """Return `STEPPED`; or, if nothing was stepped, `BAD_SHAPE` or the row of an illegal action."""
+    """Return `STEPPED`, or `ENDED` if an episode ended.
+
+    If nothing was stepped return `BAD_SHAPE` or the row of an illegal action.
+    """
 
 
 _ENVS = "int16[:, ::1], int64[:, ::1], uint64[::1], float64[::1]"
 _OUT = "uint8[:, ::1], float32[::1], boolean[::1], uint8[:, ::1], uint32[::1], boolean[::1]"
+_NEXT = f"uint8[::1], boolean, int64[::1], {_OUT}"
 _RESET = f"void({_ENVS}, uint8[:, ::1], boolean)"
-_STEP = f"int64({_ENVS}, int64[::1], int64, float64[::1], boolean, int64[::1], {_OUT})"
+_STEP = f"int64({_ENVS}, int64[::1], int64, float64[::1], {_NEXT})"
 _REPLAY = "int64(int16[::1], int64, int8[::1], uint8[::1])"
 
 
@@ -142,6 +148,7 @@ def _step(  # type: ignore[no-untyped-def]
     action_table,
     episode_steps,
     returns,
+    units,
     autoreset,
     actions,
     obs,
@@ -154,7 +161,7 @@ def _step(  # type: ignore[no-untyped-def]
     n = len(state)
     if not (
         len(actions) == len(clock) == len(seeds) == len(rewards) == len(truncated) == n
-        and len(compromised) == len(ended_session) == len(returns) == n
+        and len(compromised) == len(ended_session) == len(returns) == len(units) == n
         and obs.shape == final_obs.shape == (n, obs.shape[1])
         and (obs.shape[1] == OBS_SIZE or obs.shape[1] == OBS_SIZE + blue.MEMORY_SIZE)
     ):
@@ -162,9 +169,11 @@ def _step(  # type: ignore[no-untyped-def]
     for i in range(n):
         if actions[i] < 0 or actions[i] >= len(action_table):
             return i
+    answer = STEPPED
     for i in range(n):
         s = state[i]
         compromised[i] = s[AT.owned]
+        units[i] = UNIT_MASK[s[AT.owned]]
         key = step_key(seeds[i], clock[i, EPISODE], clock[i, STEP])
         reward = step_state(s, blue.concrete_action(s, action_table[actions[i]]), key, NO_TAPE)
         ended_session[i] = s[AT.ended_session] != 0
@@ -173,6 +182,7 @@ def _step(  # type: ignore[no-untyped-def]
         clock[i, RETURN] += reward
         truncated[i] = clock[i, STEP] >= episode_steps
         if truncated[i]:
+            answer = ENDED
             returns[i] = clock[i, RETURN] / 10.0
             observe(s, clock[i, STEP], final_obs[i])
         if truncated[i] and autoreset:
@@ -180,7 +190,7 @@ def _step(  # type: ignore[no-untyped-def]
             begin_episode(s, clock[i], seeds[i], red_shares, obs[i])
         else:
             observe(s, clock[i, STEP], obs[i])
-    return STEPPED
+    return answer
 
 
 _compiling = threading.Lock()

@@ -11,15 +11,17 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from wfbench.contract import StepArrays
-
 from .batch import Cage2Batch, env_seeds
-from .kernel import STEP
+from .kernel import BAD_SHAPE, ENDED, STEP, STEPPED
 from .layout import AT
 from .lookup import UNIT_MASK
 
 Obs = NDArray[np.uint8]
 Rows = NDArray[Any]
+
+# An array is made in less than half the time if its type need not be looked up.
+_BYTE, _BOOL = np.dtype(np.uint8), np.dtype(np.bool_)
+_FLOAT, _MASK = np.dtype(np.float32), np.dtype(np.uint32)
 
 
 class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
@@ -29,6 +31,10 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
     next episode, and `info` has `final_obs`, `episode_return` and `episode_length` with the masks
     `_final_obs`, `_episode_return` and `_episode_length` of the rows they are valid in. The other
     keys of `info` are those of `Cage2Env`, one entry per env.
+
+    Whatever `step` and `reset` return belongs to the caller, except for two read-only arrays:
+    `info["state"]` is a view that the next step changes (copy it to keep it), and the masks of
+    what is valid in every row are one array that never changes.
 
     One integer as seed is expanded to `env_seeds`, one independent seed per env; a sequence of
     integers is taken as it is, so that row i equals a `Cage2Env` reset with `seeds[i]`.
@@ -67,7 +73,10 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._first = None if seed is None else env_seeds(seed, self.num_envs)
-        self._blank = tuple(vars(StepArrays.allocate(self.num_envs, self._batch.info)).values())
+        self._shape = (self.num_envs, *self._batch.info.obs_shape)
+        self._final_obs = np.zeros(self._shape, dtype=np.uint8)
+        self._state = _read_only(self._batch.state)
+        self._every = _read_only(np.ones(self.num_envs, dtype=np.bool_))
 
     @property
     def seeds(self) -> NDArray[np.uint64]:
@@ -85,27 +94,34 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
             raise ValueError(f"reset() takes no options, but was given {sorted(options)}")
         if isinstance(seed, (int, np.integer)):
             super().reset(seed=int(seed))
-        obs = np.empty((self.num_envs, *self._batch.info.obs_shape), dtype=np.uint8)
+        obs = np.empty(self._shape, np.uint8)
         self._batch.start(seed, self._first, obs)
         compromised = self._batch.state[:, AT.owned].astype(np.uint32)
-        return obs, self._info(compromised, np.zeros(self.num_envs, dtype=np.bool_))
+        ended_session = np.zeros(self.num_envs, np.bool_)
+        return obs, self._info(UNIT_MASK[compromised], compromised, ended_session)
 
     def step(self, actions: Any) -> tuple[Obs, Rows, Rows, Rows, dict[str, Any]]:
         """Step every row; step none if any action is illegal."""
-        self._batch.require_start("step")
-        chosen = self._legal(actions)
-        out = StepArrays(*[array.copy() for array in self._blank])
-        self._batch.step(chosen, out)
-        info = self._info(out.compromised, out.ended_session)
-        ended = out.truncated.copy()
-        if ended.any():
-            last = {
-                "final_obs": out.final_obs,
-                "episode_return": np.where(ended, self._batch.returns, 0.0),
-                "episode_length": np.where(ended, self.episode_steps, 0),
-            }
-            info |= _with_masks(last, ended)
-        return out.obs, out.rewards, out.terminated, out.truncated, info
+        batch, num_envs = self._batch, self.num_envs
+        if not batch.started:
+            batch.require_start("step")
+        obs, rewards = np.empty(self._shape, _BYTE), np.empty(num_envs, _FLOAT)
+        truncated, ended_session = np.empty(num_envs, _BOOL), np.empty(num_envs, _BOOL)
+        compromised = np.empty(num_envs, _MASK)
+        out = (obs, rewards, truncated, self._final_obs, compromised, ended_session)
+        try:
+            answer = batch.step_rows(True, actions, *out)  # noqa: FBT003 (as the kernel takes it)
+        except TypeError:
+            answer = BAD_SHAPE
+        if answer >= BAD_SHAPE and answer != STEPPED:
+            actions = self._legal(actions)
+            answer = batch.step_rows(True, actions, *out)  # noqa: FBT003 (see above)
+            if answer >= 0:
+                raise batch.illegal(actions, answer)
+        info = self._info(batch.units.copy(), compromised, ended_session)
+        if answer == ENDED:
+            info |= self._last(truncated.copy())
+        return obs, rewards, np.zeros(num_envs, _BOOL), truncated, info
 
     def render(self) -> tuple[str, ...] | None:
         """Return the table of every env, in render mode "ansi"."""
@@ -133,16 +149,32 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
             raise ValueError(f"actions have shape {given.shape}; expected ({self.num_envs},)")
         return np.ascontiguousarray(given, dtype=np.int64)
 
-    def _info(self, compromised: Rows, ended_session: Rows) -> dict[str, Any]:
-        found = {
-            "compromised_units": UNIT_MASK[compromised],
+    def _info(self, units: Rows, compromised: Rows, ended_session: Rows) -> dict[str, Any]:
+        every = self._every
+        return {
+            "compromised_units": units,
+            "_compromised_units": every,
             "compromised_hosts": compromised,
+            "_compromised_hosts": every,
             "ended_session": ended_session,
-            "state": self._batch.state.copy(),
+            "_ended_session": every,
+            "state": self._state,
+            "_state": every,
         }
-        return _with_masks(found, np.ones(self.num_envs, dtype=np.bool_))
+
+    def _last(self, ended: NDArray[np.bool_]) -> dict[str, Rows]:
+        """Return what `info` says of episodes that ended, with gymnasium's masks."""
+        return {
+            "final_obs": self._final_obs * ended[:, None],
+            "_final_obs": ended,
+            "episode_return": np.where(ended, self._batch.returns, 0.0),
+            "_episode_return": ended,
+            "episode_length": np.where(ended, self.episode_steps, 0),
+            "_episode_length": ended,
+        }
 
 
-def _with_masks(found: dict[str, Rows], valid: NDArray[np.bool_]) -> dict[str, Rows]:
-    """Add gymnasium's masks of the rows in which the values are valid."""
-    return found | {f"_{name}": valid for name in found}
+def _read_only(array: Rows) -> Rows:
+    view = array.view()
+    view.flags.writeable = False
+    return view

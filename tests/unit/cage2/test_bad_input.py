@@ -86,7 +86,7 @@ def test_scalar_action_of_the_wrong_type(action):
 def test_vector_actions(actions, error, says):
     env = Cage2VectorEnv(3, seed=0)
     env.reset()
-    before = env.step([0, 0, 0])[-1]["state"]
+    before = env.step([0, 0, 0])[-1]["state"].copy()
     with pytest.raises(error, match=says):
         env.step(actions)
     env_after = env._batch.state

@@ -192,6 +192,37 @@ def test_observations_and_infos_belong_to_the_caller():
         assert (info["state"] == state_copy).all()
 
 
+def test_a_vector_step_belongs_to_the_caller_except_for_read_only_views():
+    env = Cage2VectorEnv(5, red="meander", seed=0, episode_steps=7)
+    env.reset()
+    actions = np.random.default_rng(0).integers(0, 145, (40, 5))
+    kept, copies = [], []
+    for t in range(40):
+        *arrays, info = env.step(actions[t])
+        kept.append([*arrays, *(info[key] for key in sorted(info) if key != "state")])
+        copies.append([array.copy() for array in kept[-1]])
+        assert np.shares_memory(info["state"], env._batch.state)
+        for name in ("state", "_state"):
+            with pytest.raises(ValueError, match="read-only"):
+                info[name][0] = 0
+        assert ("final_obs" in info) == (t % 7 == 6)
+    for found, wanted in zip(kept, copies, strict=True):
+        for array, copy in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(array, copy)
+
+
+def test_actions_of_any_integer_type_and_layout_step_the_same():
+    wanted = None
+    spread = np.zeros(6, dtype=np.int64)
+    spread[::2] = (141, 3, 140)
+    for actions in ([141, 3, 140], np.array([141, 3, 140], dtype=np.int16), spread[::2]):
+        env = Cage2VectorEnv(3, red="meander", seed=4)
+        env.reset()
+        found = [env.step(actions)[1].tolist() for _ in range(20)]
+        wanted = wanted or found
+        assert found == wanted
+
+
 def test_unit_mask_follows_from_the_host_mask():
     seen = set()
     for seed in range(20):
