@@ -1,14 +1,17 @@
-"""Worker processes that a library started, one per environment: find a death, and end them."""
+"""Worker processes that a library started, one per environment: notice a death, end them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from time import monotonic
+from typing import Any
 
-from wfbench.contract import Plan, WorkerError
+from wfbench.contract import Plan, UsageError, WfbenchError, WorkerError
 from wfbench.processes.children import exit_text
+
+from .guarded import EnvFault
 
 EXIT_REPORT = 1.0
 """Grace period for an exit code after a worker's pipe has ended."""
@@ -33,6 +36,28 @@ def death(
         if monotonic() > until or not processes:
             return None
         processes[0].join(0.02)
+
+
+def call_library(
+    method: Callable[[], Any],
+    processes: Callable[[], Sequence[BaseProcess]],
+    plan: Plan,
+    *,
+    name: str,
+    library: str,
+) -> Any:
+    """Call a method of a library that has no error of its own for a worker that died.
+
+    `processes` returns the workers that there are when the call has failed.
+    """
+    try:
+        return method()
+    except (WfbenchError, EnvFault):
+        raise
+    except Exception as error:
+        raise death(processes(), plan, library) or UsageError(
+            f"{name}: {type(error).__name__}: {error}"
+        ) from error
 
 
 def kill(

@@ -11,9 +11,9 @@ from typing import Any
 
 from stable_baselines3.common.vec_env import SubprocVecEnv
 
-from wfbench.collecting.foreign_workers import death, kill
+from wfbench.collecting.foreign_workers import call_library, kill
 from wfbench.collecting.guarded import GuardedEnv
-from wfbench.contract import Plan, UsageError, WfbenchError
+from wfbench.contract import Plan
 
 from . import preload
 from .collector import VecEnvCollector
@@ -37,15 +37,13 @@ class SubprocCollector(VecEnvCollector):
         self._call(plan, lambda: self._vector.__init__(makers, start_method=self._start_method))
 
     def _call(self, plan: Plan, method: Callable[[], Any]) -> Any:
-        try:
-            return method()
-        except WfbenchError:
-            raise
-        except Exception as error:
-            processes = getattr(self._vector, "processes", ())
-            raise death(processes, plan, "Stable-Baselines3") or UsageError(
-                f"{self.name}: {type(error).__name__}: {error}"
-            ) from error
+        return call_library(
+            method,
+            lambda: getattr(self._vector, "processes", ()),
+            plan,
+            name=self.name,
+            library="Stable-Baselines3",
+        )
 
     def _end(self, vector: Any, limit: float, *, failed: bool) -> None:
         if not failed:

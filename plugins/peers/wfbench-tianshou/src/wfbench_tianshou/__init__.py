@@ -1,0 +1,1 @@
+"""tianshou's vector environments as collectors."""
