@@ -48,12 +48,15 @@ def runs(tmp_path: Path) -> Path:
 
 
 def test_a_regression_is_named_and_ends_with_1(wfbench: Any, runs: Path) -> None:
-    done = wfbench("compare", "old", "slower", "--out", str(runs))
-    assert done.returncode == 1, done.stderr
-    rows = [line.split() for line in done.stdout.splitlines() if line.endswith(("d", "e"))]
+    brief = wfbench("compare", "old", "slower", "--out", str(runs))
+    assert "a verdict needs p" not in brief.stdout
+    assert "further remark" in brief.stdout
+    done = wfbench("compare", "old", "slower", "--out", str(runs), "--verbose")
+    assert done.returncode == brief.returncode == 1, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line.endswith(("d", "l"))]
     shm, vector = (row for row in rows if row[0] in {"shm,", "vector,"})
     assert (shm[0], shm[-1]) == ("shm,", "regressed")
-    assert (vector[0], vector[-2:]) == ("vector,", ["no", "change"])
+    assert (vector[0], vector[-1]) == ("vector,", "identical")
     assert "0.667 (" in done.stdout
     assert "a verdict needs p <= 0.05 (permutation test, adjusted for 2 cells)" in done.stdout
 
@@ -63,8 +66,8 @@ def test_the_same_twice_ends_with_0_and_json_has_every_figure(wfbench: Any, runs
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["schema"] == "wfbench/compare/1"
-    assert answer["verdicts"]["no change"] == 2
-    assert answer["headline"] == "2 no change"
+    assert answer["headline"] == "1 no change, 1 identical"
+    assert (answer["verdicts"]["no change"], answer["verdicts"]["identical"]) == (1, 1)
     [shm, _] = answer["cells"]
     assert shm["samples"] == [6, 6]
     assert shm["effect"]["low"] <= shm["effect"]["value"] <= shm["effect"]["high"]
@@ -78,7 +81,7 @@ def test_markdown_puts_what_regressed_first_and_escapes_names(wfbench: Any, tmp_
     done = wfbench("compare", "a", "b", "--out", str(tmp_path), "--md")
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[2] == "**failed**: 1 regressed, 1 no change"
+    assert lines[2] == "**failed**: 1 regressed, 1 identical"
     rows = [line for line in lines if line.startswith("| ")][1:]
     assert rows[0].startswith(r"| x\|&lt;b&gt;\*&#64;you\*, 4 envs, x sequential |")
     assert rows[0].endswith("| regressed |")
@@ -95,11 +98,11 @@ def test_different_work_ends_with_5_and_says_what_differs(wfbench: Any, runs: Pa
 
 
 def test_inconclusive_fails_only_where_that_is_asked_for(wfbench: Any, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        save(tmp_path, name, {"sequential": 100.0, "shm": 300.0})
+    for name, rate in (("a", 300.0), ("b", 310.0)):
+        save(tmp_path, name, {"sequential": 100.0, "shm": rate})
         file = tmp_path / name / "samples.jsonl"
         file.write_text("".join(file.read_text().splitlines(keepends=True)[:2]))
-    lax = wfbench("compare", "a", "b", "--out", str(tmp_path))
+    lax = wfbench("compare", "a", "b", "--out", str(tmp_path), "--verbose")
     assert lax.returncode == 0, lax.stderr
     assert "inconclusive" in lax.stdout
     assert "no difference can be shown; measure more" in lax.stdout
@@ -110,7 +113,7 @@ def test_inconclusive_fails_only_where_that_is_asked_for(wfbench: Any, tmp_path:
 def test_another_machine_is_compared_by_multiples_only(wfbench: Any, runs: Path) -> None:
     machine = runs / "alike" / "machine.json"
     machine.write_text(json.dumps({**json.loads(machine.read_text()), "cpu": "another"}))
-    done = wfbench("compare", "old", "alike", "--out", str(runs))
+    done = wfbench("compare", "old", "alike", "--out", str(runs), "--verbose")
     assert done.returncode == 0, done.stderr
     assert "as a multiple of sequential in the same round" in done.stdout
     assert "/ another" in done.stdout

@@ -24,6 +24,7 @@ from wfbench.benchmarks.measure.cases import select_cases
 from wfbench.benchmarks.measure.model import Settings
 from wfbench.benchmarks.statistics.verdicts import ALPHA, MINIMUM_EFFECT
 from wfbench.contract import ExitCode, UsageError
+from wfbench.report import show
 from wfbench.report.document import Section
 from wfbench.report.sections import baseline as sections
 from wfbench.report.sections.check import check_data, check_section, smoke_section
@@ -46,6 +47,12 @@ class ComparisonResult(Result, schema="compare/1"):
     comparison: Comparison
     inconclusive: Strictness = "ok"
     """Whether an inconclusive cell is a failure."""
+    verbose: bool = False
+    """Whether `show` prints more than effects and verdicts; reports have everything."""
+
+    def show(self) -> None:
+        """Print effects and verdicts; with `verbose`, all there is to know about them."""
+        show(comparison_section(self.comparison, brief=not self.verbose))
 
     @property
     def exit_code(self) -> ExitCode:
@@ -175,9 +182,10 @@ def compare(
     compliance_margin: float | None = None,
     alpha: float = ALPHA,
     inconclusive: Strictness = "ok",
+    verbose: bool = False,
     out: str | Path = DEFAULT,
 ) -> ComparisonResult:
-    """Compare two bench runs, or searches that are paired by their seeds.
+    """Compare two bench runs, or searches: paired by their seeds, or unpaired if they differ.
 
     old, new: runs by name in `out` or by path, or a file of `wfbench bench --json`.
     metric: of bench runs: "rate" (default), "cpu", "memory" or "start-up".
@@ -186,6 +194,7 @@ def compare(
     steps, return_margin, compliance_margin: of searches: compare after so many steps, and the
         smallest differences that count.
     minimum_effect, alpha: smallest ratio that counts, and largest p value.
+    verbose: `show` prints criteria, settings and remarks, too.
 
     Example: wfbench.compare("before", "after").rows()
     """
@@ -202,7 +211,7 @@ def compare(
         minimum_effect=minimum_effect,
         alpha=alpha,
     )
-    return ComparisonResult(found, inconclusive)
+    return ComparisonResult(found, inconclusive, verbose)
 
 
 def check(

@@ -71,10 +71,11 @@ def compare(
     alpha: Annotated[float, "Largest p value of a difference."] = 0.05,
     inconclusive: Inconclusive = "ok",
     out: Runs = RUNS,
-    md: Annotated[bool, "Answer in Markdown."] = False,
+    verbose: Annotated[bool, "Also show criteria, settings and remarks."] = False,
+    md: Annotated[bool, "Answer in Markdown, with everything."] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Compare two bench runs, or searches that are paired by their seeds.
+    """Compare two bench runs, or searches: paired by their seeds, or unpaired if they differ.
 
     Exit codes: 1 something regressed, 5 something is not comparable, 4 something is inconclusive
     and --inconclusive is fail.

@@ -201,10 +201,31 @@ def test_a_matrix_compares_its_searches_and_shows_each(host: PluginHost) -> None
     assert rates.values("search") == ["sequential, tiny:lr=0.002", "pipe:workers=1, tiny:lr=0.002"]
 
 
-def test_several_searches_are_compared(host: PluginHost) -> None:
-    both = Sources(DATA, host).report(["search", "search-without-executor"])
-    assert both.sections[0].title == "Searches compared"
-    assert both.title == "search · search-without-executor"
+def test_searches_of_other_tasks_are_not_ranked(host: PluginHost, tmp_path: Path) -> None:
+    for name, red in (("one", "bline"), ("two", "meander")):
+        copied = Path(shutil.copytree(DATA / "search", tmp_path / name))
+        config = json.loads((copied / "config.json").read_text())
+        config["settings"]["red"], config["run"] = red, name
+        (copied / "config.json").write_text(json.dumps(config))
+    first, *others = Sources(tmp_path, host).report(["one", "two"]).sections
+    assert first.title == "Not comparable"
+    assert first.headline.says == "one and two are not ranked together: red bline / meander"
+    assert {section.kind for section in others} == {"search", "evaluation"}
+
+
+def test_runs_of_one_combination_are_named_by_what_differs(
+    host: PluginHost, tmp_path: Path
+) -> None:
+    for name, seed in (("one", 3), ("two", 4)):
+        copied = Path(shutil.copytree(DATA / "search", tmp_path / name))
+        config = json.loads((copied / "config.json").read_text())
+        config["settings"]["seed"], config["run"] = seed, name
+        (copied / "config.json").write_text(json.dumps(config))
+    both = Sources(tmp_path, host).report(["one", "two"])
+    compared = both.sections[0]
+    assert both.title == "one · two"
+    assert compared.title == "Searches compared"
+    assert compared.exhibits[1].table.values("search") == ["seed 3", "seed 4"]
 
 
 def test_regret_is_judged_by_a_landscape_that_fits(host: PluginHost) -> None:

@@ -15,17 +15,13 @@ from wfbench.benchmarks.compare.model import (
     Cell,
     Comparison,
     Criteria,
+    difference_cell,
     differences,
     power_note,
     settle,
 )
 from wfbench.benchmarks.compare.searches import MARGIN_SHARE, Margins, group_name, matched_groups
-from wfbench.benchmarks.statistics.intervals import (
-    mean_estimate,
-    permutation_test,
-    unpaired_difference_estimate,
-    unpaired_permutation_test,
-)
+from wfbench.benchmarks.statistics.intervals import mean_estimate
 from wfbench.contract import NotComparableError, Order, UsageError
 from wfbench.search.answer import share_interval
 from wfbench.search.history import RecordedSearch
@@ -150,33 +146,12 @@ def _cells(
     margin = margins.returns
     if margin is None:
         margin = MARGIN_SHARE * abs(math.fsum(before) / len(before))
-    yield _cell(name, "mean return over orders", before, after, margin, paired=paired)
+    yield difference_cell(name, "mean return over orders", before, after, margin, paired=paired)
     before, after = ([o.right for o in side if o.right is not None] for side in (old, new))
     if len(before) == len(old) and len(after) == len(new):
-        yield _cell(name, "right choices", before, after, margins.compliance, paired=paired)
-
-
-def _cell(
-    name: str,
-    metric: str,
-    old: Sequence[float],
-    new: Sequence[float],
-    margin: float,
-    *,
-    paired: bool,
-) -> Cell:
-    apart = [b - a for a, b in zip(old, new, strict=True)] if paired else []
-    return Cell(
-        name=name,
-        metric=metric,
-        scale="difference",
-        samples=(len(old), len(new)),
-        old=mean_estimate(old),
-        new=mean_estimate(new),
-        effect=mean_estimate(apart) if paired else unpaired_difference_estimate(new, old),
-        margin=margin,
-        test=permutation_test(apart) if paired else unpaired_permutation_test(new, old),
-    )
+        yield difference_cell(
+            name, "right choices", before, after, margins.compliance, paired=paired
+        )
 
 
 def _about_policies(
@@ -184,7 +159,7 @@ def _about_policies(
 ) -> Iterator[str]:
     """Say how far these very policies lie apart, which the same env seeds tell exactly."""
     apart = np.mean([now[key].by_seed - then[key].by_seed for key in then], axis=0)
-    if len(apart) > 1:
+    if len(apart) > 1 and apart.any():
         found = mean_estimate(apart.tolist())
         yield (
             f"{name}: on the same env seeds these very policies differ by {found.value:+.2f} "

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from wfbench.benchmarks.statistics.intervals import Estimate, Permutation, adjusted
+from wfbench.benchmarks.statistics.intervals import (
+    Estimate,
+    Permutation,
+    adjusted,
+    mean_estimate,
+    permutation_test,
+    unpaired_difference_estimate,
+    unpaired_permutation_test,
+)
 from wfbench.benchmarks.statistics.learning import NonInferiority, TimeToThreshold
 from wfbench.benchmarks.statistics.verdicts import ALPHA, MINIMUM_EFFECT, Scale, Verdict, judge
 from wfbench.contract import ExitCode
@@ -45,6 +53,8 @@ class Cell:
     verdict: Verdict = Verdict.INCONCLUSIVE
     reason: str = ""
     """Why it is not comparable, or a remark on the figures."""
+    equal: bool = False
+    """Whether both sides have the same values, one by one."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +124,9 @@ def settle(cells: Sequence[Cell], criteria: Criteria) -> tuple[Cell, ...]:
 
 def power_note(cells: Sequence[Cell], criteria: Criteria) -> Iterator[str]:
     """Yield advice if the samples are too few to find anything."""
-    worst = max(cells, key=lambda cell: cell.smallest or 0.0)
-    if worst.smallest is None or worst.smallest <= criteria.alpha:
+    tested = [cell for cell in cells if not cell.equal]
+    worst = max(tested, key=lambda cell: cell.smallest or 0.0, default=cells[0])
+    if worst.equal or worst.smallest is None or worst.smallest <= criteria.alpha:
         return
     yield (
         f"with {worst.samples[0]} and {worst.samples[1]} samples and "
@@ -146,4 +157,31 @@ def _judged(cell: Cell, test: Permutation, criteria: Criteria) -> Cell:
         alpha=criteria.alpha,
         higher_is_better=cell.higher_is_better,
     )
+    if cell.equal:
+        verdict = Verdict.IDENTICAL
     return replace(cell, p=test.p, smallest=test.smallest, verdict=verdict)
+
+
+def difference_cell(
+    name: str,
+    metric: str,
+    old: Sequence[float],
+    new: Sequence[float],
+    margin: float,
+    *,
+    paired: bool,
+) -> Cell:
+    """Return new minus old of two sets of values, paired one by one or not."""
+    apart = [b - a for a, b in zip(old, new, strict=True)] if paired else []
+    return Cell(
+        name=name,
+        metric=metric,
+        scale="difference",
+        samples=(len(old), len(new)),
+        old=mean_estimate(old),
+        new=mean_estimate(new),
+        effect=mean_estimate(apart) if paired else unpaired_difference_estimate(new, old),
+        margin=margin,
+        test=permutation_test(apart) if paired else unpaired_permutation_test(new, old),
+        equal=paired and not any(apart),
+    )

@@ -13,6 +13,7 @@ from wfbench.benchmarks.compare.model import (
     Comparison,
     Criteria,
     Learned,
+    difference_cell,
     differences,
     power_note,
     settle,
@@ -22,6 +23,8 @@ from wfbench.benchmarks.statistics.intervals import (
     mean_estimate,
     permutation_test,
     ratio_estimate,
+    unpaired_permutation_test,
+    unpaired_ratio_estimate,
 )
 from wfbench.benchmarks.statistics.learning import (
     improvement_probability,
@@ -46,11 +49,12 @@ class Margins:
 
 
 class _Pairs(NamedTuple):
-    """The runs of one group on both sides, in the sequence of their common seeds."""
+    """The runs of one group on both sides, in the sequence of their common seeds if paired."""
 
     name: str
     sides: list[list[LearningRun]]
     """Old and new."""
+    paired: bool
 
     @property
     def runs(self) -> list[LearningRun]:
@@ -82,7 +86,7 @@ def compare_learning(
             margin = MARGIN_SHARE * abs(iqm(_means(one.sides[0], "return", limit)))
         for metric, least in (("return", margin), ("compliance", margins.compliance)):
             then, now = (_means(side, metric, limit) for side in one.sides)
-            cells.append(_difference_cell(one.name, metric, then, now, least))
+            cells.append(difference_cell(one.name, metric, then, now, least, paired=one.paired))
             learned.append(_learned(one, cells[-1], limit))
         cells += [_steps_cell(one), *_best_cells(one, margin)]
     settled = settle(cells, criteria)
@@ -90,7 +94,7 @@ def compare_learning(
         kind="search",
         old=names[0],
         new=names[1],
-        basis=f"after {limit:,} environment steps of each training, new - old, paired by seed",
+        basis=f"after {limit:,} environment steps of each training, new - old, {_pairing(pairs)}",
         cells=settled,
         criteria=criteria,
         notes=(*notes, *_settings_notes(old, new), *power_note(settled, criteria)),
@@ -135,15 +139,20 @@ def _paired_runs(
         sides = groups[0][first], groups[1][second]
         seeds = sorted(sides[0].keys() & sides[1].keys())
         name = group_name(first, second)
-        if not seeds:
-            raise NotComparableError(
-                f"{name}: no seed was run on both sides; pairs need equal seeds"
-            )
         apart = sorted(sides[0].keys() ^ sides[1].keys())
-        if apart:
+        if seeds and apart:
             notes.append(f"{name}: seeds {', '.join(map(str, apart))} have no partner")
-        pairs.append(_Pairs(name, [[side[seed] for seed in seeds] for side in sides]))
+        chosen = [[side[seed] for seed in seeds or side] for side in sides]
+        pairs.append(_Pairs(name, chosen, paired=bool(seeds)))
     return pairs, notes
+
+
+def _pairing(pairs: Sequence[_Pairs]) -> str:
+    alone = [one.name for one in pairs if not one.paired]
+    if not alone:
+        return "paired by seed"
+    of = "" if len(alone) == len(pairs) else f" of {'; '.join(alone)}"
+    return f"not paired, since the seeds{of} differ"
 
 
 def matched_groups(
@@ -206,23 +215,6 @@ def _means(runs: Sequence[LearningRun], metric: str, steps: int) -> list[float]:
     return [math.fsum(found) / len(found) for found in (_scores(r, metric, steps) for r in runs)]
 
 
-def _difference_cell(
-    name: str, metric: str, old: Sequence[float], new: Sequence[float], margin: float
-) -> Cell:
-    apart = [b - a for a, b in zip(old, new, strict=True)]
-    return Cell(
-        name=name,
-        metric=metric,
-        scale="difference",
-        samples=(len(old), len(new)),
-        old=mean_estimate(old),
-        new=mean_estimate(new),
-        effect=mean_estimate(apart),
-        margin=margin,
-        test=permutation_test(apart),
-    )
-
-
 def _steps_cell(pairs: _Pairs) -> Cell:
     """Compare the steps until an order is followed, cut off where a training was censored."""
     cell = Cell(
@@ -238,12 +230,16 @@ def _steps_cell(pairs: _Pairs) -> Cell:
     censored = [training.horizon for training in trainings if not training.steps.reached]
     limit = min(censored, default=math.inf)
     old, new = ([_restricted(run, limit) for run in side] for side in pairs.sides)
+    logs = [[math.log(steps) for steps in side] for side in (new, old)]
     return replace(
         cell,
         old=mean_estimate(old),
         new=mean_estimate(new),
-        effect=ratio_estimate(new, old),
-        test=permutation_test(log_ratios(new, old)),
+        effect=ratio_estimate(new, old) if pairs.paired else unpaired_ratio_estimate(*logs),
+        test=permutation_test(log_ratios(new, old))
+        if pairs.paired
+        else unpaired_permutation_test(*logs),
+        equal=pairs.paired and old == new,
         reason=f"counted up to {limit:,.0f}, where some had not reached it" if censored else "",
     )
 
@@ -268,7 +264,7 @@ def _best_cells(pairs: _Pairs, margin: float) -> Iterator[Cell]:
         [[score for at, score in run.best if at <= steps][-1] for run in side]
         for side in pairs.sides
     )
-    found = _difference_cell(pairs.name, "best score", old, new, margin)
+    found = difference_cell(pairs.name, "best score", old, new, margin, paired=pairs.paired)
     yield replace(found, reason=f"after {steps:,} steps of the whole search")
 
 

@@ -214,6 +214,7 @@ def _cell(sides: _Sides, key: Key, metric: Metric, reference: str | None) -> Cel
         new=rate_estimate(new),
         effect=unpaired_ratio_estimate(new_logs, old_logs),
         test=unpaired_permutation_test(new_logs, old_logs),
+        equal=old == new,
         reason=f"{far} far from the others, kept" if far else "",
     )
 

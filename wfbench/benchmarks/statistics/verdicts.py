@@ -20,6 +20,7 @@ class Verdict(StrEnum):
     REGRESSED = "regressed"
     WITHIN_NOISE = "within noise"
     NO_CHANGE = "no change"
+    IDENTICAL = "identical"
     INCONCLUSIVE = "inconclusive"
     NOT_COMPARABLE = "not comparable"
 
@@ -44,7 +45,8 @@ def judge(
     - no change: it does not differ clearly, and the whole interval is inside the minimum effect;
     - inconclusive: everything else, also because so few samples cannot reach a p of `alpha`.
 
-    Not comparable is never judged from figures: it means that the work differs.
+    Two are never judged from figures: not comparable means that the work differs, identical that
+    both sides have the same values.
     """
     if effect.low is None or effect.high is None:
         return Verdict.INCONCLUSIVE

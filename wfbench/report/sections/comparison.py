@@ -11,6 +11,7 @@ from wfbench.benchmarks.gate.learning_baseline import learning_verdict
 from wfbench.benchmarks.statistics.learning import NonInferiority, TimeToThreshold
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.report.document import Check, Dots, Exhibit, Fact, Outcome, Section
+from wfbench.report.written import many
 from wfbench.store.decoding import decode
 from wfbench.store.event_log import plain
 
@@ -23,6 +24,7 @@ _OUTCOMES: Mapping[Verdict, Outcome] = {
     Verdict.IMPROVED: "good",
     Verdict.WITHIN_NOISE: "good",
     Verdict.NO_CHANGE: "good",
+    Verdict.IDENTICAL: "good",
 }
 """By verdict, the worst first."""
 _INTERVAL = "with a 95 % interval."
@@ -47,13 +49,16 @@ def outcome_of(verdict: Verdict, *, strict: bool = False) -> Outcome:
     return _OUTCOMES[verdict]
 
 
-def comparison_section(found: Comparison) -> Section:
-    """Return the section of `wfbench compare`."""
+def comparison_section(found: Comparison, *, brief: bool = False) -> Section:
+    """Return the section of `wfbench compare`; `brief`: effects, verdicts, and the basis."""
     command = f"wfbench compare {','.join(found.old)} {','.join(found.new)}"
     cells = sorted(found.cells, key=lambda cell: list(_OUTCOMES).index(cell.verdict))
     checks = tuple(map(_cell_check, cells))
     exhibits = [_effects([c for c in cells if c.scale == scale], scale) for scale in _SCALES]
-    exhibits.append(_learned(found.learned))
+    if brief:
+        exhibits = [replace(one, reading="") for one in exhibits]
+    else:
+        exhibits.append(_learned(found.learned))
     return Section(
         title="Comparison",
         kind="comparison",
@@ -65,7 +70,7 @@ def comparison_section(found: Comparison) -> Section:
             Fact("basis", found.basis),
         ),
         exhibits=made_by(command, (exhibit for exhibit in exhibits if exhibit.table.rows)),
-        notes=tuple(_notes(found)),
+        notes=tuple(_brief_notes(found) if brief else _notes(found)),
     )
 
 
@@ -163,6 +168,12 @@ def _notes(found: Comparison) -> Iterable[str]:
         f"a verdict needs p <= {criteria.alpha:g} (permutation test, adjusted for {tested} cells) "
         f"and a difference of at least {', '.join(effects)}"
     )
+
+
+def _brief_notes(found: Comparison) -> Iterable[str]:
+    first, *others = _notes(found)
+    yield first
+    yield f"{many(len(others), 'further remark')} with --verbose"
 
 
 def _effects(cells: Sequence[Cell], scale: str) -> Exhibit:

@@ -8,6 +8,7 @@ from wfbench.report.document import Bars, Check, Curves, Exhibit, Fact, Outcome,
 from wfbench.report.written import short
 from wfbench.search.history import RecordedSearch
 from wfbench.search.landscape.from_runs import command_of
+from wfbench.search.same_work import search_of
 from wfbench.store.events import WorkflowFailed, WorkflowFinished, WorkflowResult, better
 
 from .common import how_to_read, made_by, table
@@ -15,6 +16,8 @@ from .joint_matrix import joint_matrix_section
 from .phases import phases_exhibit
 from .search import inheritance_notes, score_note
 
+_NAMED = 3
+"""Maximum number of settings in a name."""
 TURNS = "The combinations took turns, workflow by workflow, with the same seeds."
 TOGETHER = "The combinations ran at the same time, so their timing is not comparable."
 APART = "These runs were made at different times, so their speed may differ by chance."
@@ -53,9 +56,19 @@ def matrix_section(
 
 
 def _names(searches: Sequence[RecordedSearch]) -> list[str]:
-    """Name searches by combination where that tells them apart, else by run."""
+    """Name searches by combination where that tells them apart, else by what differs, or by run."""
     names = [search.combination for search in searches]
+    if len(set(names)) < len(names):
+        names = [_different(search, searches) for search in searches]
     return names if len(set(names)) == len(names) else [search.id for search in searches]
+
+
+def _different(search: RecordedSearch, searches: Sequence[RecordedSearch]) -> str:
+    """Return the settings in which a search differs from others, with its values."""
+    every = [{**search_of(s.config), "seed": s.config.settings["seed"]} for s in searches]
+    mine = every[searches.index(search)]
+    unlike = [name for name in mine if any(one.get(name) != mine[name] for one in every)]
+    return ", ".join(f"{name} {mine[name]}" for name in unlike[:_NAMED]) or search.id
 
 
 def _headline(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Check:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wfbench.benchmarks.compare.model import differences
 from wfbench.benchmarks.reproduce.model import read_reproduction
 from wfbench.contract import UsageError
 from wfbench.host.manager import PluginHost
 from wfbench.report import make_report
-from wfbench.report.document import Report, Section
+from wfbench.report.document import Check, Report, Section
 from wfbench.search.history import RecordedSearch, read_search, read_searches
 from wfbench.search.landscape.records import Landscape, read_landscape
+from wfbench.search.same_work import task_of
 from wfbench.store.evaluations import read_evaluations
 from wfbench.store.places import find_run, run_kind
 
@@ -53,11 +55,7 @@ class Sources:
             sections += made
             searches += found
         if len(names) > 1:
-            alike = [[one for one in searches if one.joint is joint] for joint in (True, False)]
-            compared = [
-                matrix_section("Searches compared", some, APART) for some in alike if len(some) > 1
-            ]
-            sections = compared + sections
+            sections = _compared(searches) + sections
         return make_report(*sections, title=None if len(names) == 1 else " · ".join(names))
 
     def _sections(self, name: str) -> tuple[list[Section], list[RecordedSearch]]:
@@ -85,6 +83,32 @@ class Sources:
         if self.landscape is not None:
             return fitting_landscape(search, self.landscape)
         return landscape_for(search, sorted(LANDSCAPES.glob("*.json")))
+
+
+def _compared(searches: Sequence[RecordedSearch]) -> list[Section]:
+    """Return searches side by side that learned the same, and say which did not."""
+    groups: list[list[RecordedSearch]] = []
+    for search in searches:
+        for group in groups:
+            if not list(_apart(group[0], search)):
+                group.append(search)
+                break
+        else:
+            groups.append([search])
+    found = [matrix_section("Searches compared", some, APART) for some in groups if len(some) > 1]
+    for group in groups[1:]:
+        first, other = groups[0][0], group[0]
+        why = "; ".join(_apart(first, other))
+        says = f"{first.id} and {other.id} are not ranked together: {why}"
+        found.append(Section("Not comparable", "matrix", Check("result", "open", says)))
+    return found
+
+
+def _apart(one: RecordedSearch, other: RecordedSearch) -> Iterator[str]:
+    """Yield what keeps two searches from being compared, as `wfbench compare` says it."""
+    if one.joint is not other.joint:
+        yield "training one policy for all orders / one for each"
+    yield from differences("", task_of(one.config), task_of(other.config))
 
 
 def _evaluation(values: Mapping[str, Any], units: tuple[str, ...]) -> Section:

@@ -167,7 +167,7 @@ def test_what_is_learned_is_compared_at_equal_steps_and_paired_by_seed(tmp_path:
     assert {cell.name for cell in found.cells} == {"ppo -> better"}
     assert by_metric["return"].effect.value == pytest.approx(20.0)
     assert by_metric["return"].verdict is Verdict.IMPROVED
-    assert by_metric["compliance"].verdict is Verdict.NO_CHANGE
+    assert by_metric["compliance"].verdict is Verdict.IDENTICAL
     assert by_metric["steps to compliance"].effect.value == pytest.approx(1 / 3)
     assert by_metric["steps to compliance"].verdict is Verdict.IMPROVED
     assert by_metric["best score"].verdict is Verdict.IMPROVED
@@ -253,12 +253,32 @@ def test_different_tasks_are_refused_by_name(tmp_path: Path, changed: Any, named
 
 def test_seeds_pair_and_what_has_no_partner_is_told(tmp_path: Path) -> None:
     zero, one = search(tmp_path, "a", 0, -1.0), search(tmp_path, "b", 1, -1.0)
-    with pytest.raises(NotComparableError, match="no seed was run on both sides"):
-        compare_searches([zero], [one])
     found = compare_searches([zero, one], [search(tmp_path, "c", 0, -1.0)])
     assert "vector, ppo, gp-ucb: seeds 1 have no partner" in found.notes
     with pytest.raises(UsageError, match="the same seed on one side"):
         compare_searches([zero, search(tmp_path, "d", 0, -1.0)], [one])
+
+
+def test_other_seeds_are_compared_unpaired_and_that_is_said(tmp_path: Path) -> None:
+    old = [search(tmp_path, f"old{seed}", seed, -20.0) for seed in range(3)]
+    new = [search(tmp_path, f"new{seed}", seed, -60.0) for seed in range(3, 6)]
+    found = compare_searches(old, new)
+    assert found.basis.endswith("not paired, since the seeds differ")
+    returns = cells(found)["return"]
+    assert returns.samples == (3, 3)
+    assert returns.effect is not None
+    assert returns.old is not None
+    assert returns.new is not None
+    assert returns.effect.value == pytest.approx(returns.new.value - returns.old.value)
+
+
+def test_one_search_made_twice_is_identical(tmp_path: Path) -> None:
+    once, again = search(tmp_path, "a", 0, -20.0), search(tmp_path, "b", 0, -20.0)
+    found = compare_searches([once], [again])
+    assert {cell.verdict for cell in found.cells} == {Verdict.IDENTICAL}
+    assert not any("no difference can be shown" in note for note in found.notes)
+    other = compare_searches([once], [search(tmp_path, "c", 0, -21.0)])
+    assert cells(other)["return"].verdict is Verdict.INCONCLUSIVE
 
 
 def test_settings_may_differ_between_the_sides_and_not_within_one(tmp_path: Path) -> None:
