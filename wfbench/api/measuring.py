@@ -12,11 +12,20 @@ from wfbench.benchmarks.measure import summary
 from wfbench.benchmarks.measure.cases import select_cases
 from wfbench.benchmarks.measure.model import Session, make_settings
 from wfbench.benchmarks.measure.runner import SessionProgress, measure_session
-from wfbench.benchmarks.measure.saved import load_session
+from wfbench.benchmarks.measure.saved import load_machine, load_session
+from wfbench.benchmarks.scaling import points
+from wfbench.benchmarks.scaling.curves import (
+    CollectorCosts,
+    GrowthCurve,
+    collector_costs,
+    growth_curves,
+)
 from wfbench.contract import ExitCode, UsageError
+from wfbench.processes.limits import usable_cores
 from wfbench.report.console import console
 from wfbench.report.document import Section
 from wfbench.report.sections.bench import bench_data, saved_bench_section
+from wfbench.report.sections.scaling import scaling_data
 from wfbench.settings.selection import Selector
 from wfbench.store.places import DEFAULT
 
@@ -45,12 +54,25 @@ class Bench(Result, schema="bench/1"):
         return summary.equal_work(self.session)
 
     @property
+    def growth(self) -> list[GrowthCurve]:
+        """Figures by environments and by workers, and whether they are flat, linear or bend."""
+        return growth_curves(self.session)
+
+    @property
+    def costs(self) -> list[CollectorCosts]:
+        """What a step costs each collector with workers, and what more cores would bring."""
+        return collector_costs(self.session, int(load_machine(self.path)["usable_cores"]))
+
+    @property
     def exit_code(self) -> ExitCode:
         """TRIAL_FAILED if a sample failed or collectors did not collect the same."""
         return ExitCode.OK if summary.is_sound(self.session) else ExitCode.TRIAL_FAILED
 
     def _values(self) -> Values:
-        return {"run": str(self.path), **bench_data(self.session)}
+        values = {"run": str(self.path), **bench_data(self.session)}
+        if self.session.settings.scaling:
+            values["scaling"] = scaling_data(self.growth, self.costs)
+        return values
 
     def _rows(self) -> Rows:
         found = []
@@ -78,12 +100,13 @@ def bench(
     *,
     collector: Selector | Sequence[Selector] = "all",
     env: str = "cage2",
-    n_envs: int | Sequence[int] = 200,
+    n_envs: int | Sequence[int] | None = None,
     policy: str = "random",
     rounds: int | None = None,
     seconds: float | None = None,
     steps: int | None = None,
-    workers: int | None = None,
+    workers: int | Sequence[int] | None = None,
+    scaling: bool = False,
     seed: int = 0,
     options: Options | None = None,
     smoke: bool = False,
@@ -94,11 +117,13 @@ def bench(
     """Measure how fast collectors are on an environment.
 
     collector: names such as "shm:workers=2", classes of your own, or "all".
-    n_envs: how many environments are stepped together; several numbers are measured in turn.
+    n_envs: how many environments are stepped together (200); several are measured in turn.
     policy: who chooses the actions: "random" or "network".
     rounds, seconds, steps: samples of each case (default 5), least time of a sample (0.5 s), and
         steps of every environment per collect (50).
     workers: for every collector that has workers.
+    scaling: measure how collectors grow: `n_envs` from 1 to 20,000 and `workers` from 1 to twice
+        the cores unless given, three rounds of 0.3 s. What would take too long is skipped.
     smoke: two very short rounds that show whether it works at all.
     out, name: the samples are kept in OUT/NAME.
 
@@ -106,16 +131,25 @@ def bench(
 
     Example: wfbench.bench(collector=[MyCollector, "vector"], n_envs=50).rows()
     """
-    cases = select_cases(
-        plugin_host(),
-        collectors=as_list(collector),
-        env=env,
-        n_envs=_checked_counts(as_list(n_envs)),
-        policy=policy,
-        options=options,
-        workers=workers,
+    counts = None if workers is None else _checked_counts("--workers", as_list(workers))
+    usual = (points.SMOKE_SIZES if smoke else points.SIZES) if scaling else 200
+    chosen: dict[str, Any] = {
+        "collectors": as_list(collector),
+        "env": env,
+        "n_envs": _checked_counts("--n-envs", as_list(usual if n_envs is None else n_envs)),
+        "policy": policy,
+        "options": options,
+    }
+    if scaling:
+        counts = counts or list(points.worker_counts(usable_cores()))
+        cases = points.select_points(plugin_host(), workers=counts, **chosen)
+    elif counts is not None and len(counts) > 1:
+        raise UsageError("several numbers of --workers need --scaling")
+    else:
+        cases = select_cases(plugin_host(), workers=counts[0] if counts else None, **chosen)
+    settings = make_settings(
+        rounds=rounds, seconds=seconds, steps=steps, seed=seed, smoke=smoke, scaling=scaling
     )
-    settings = make_settings(rounds=rounds, seconds=seconds, steps=steps, seed=seed, smoke=smoke)
     session, path = measure_session(
         cases,
         settings,
@@ -123,6 +157,7 @@ def bench(
         name=name,
         command=command_line(),
         progress=session_progress(progress),
+        skip=points.too_much if scaling else None,
     )
     return Bench(session, path)
 
@@ -138,16 +173,17 @@ def session_progress(progress: Watcher | None) -> SessionProgress | None:
             case, total = session.cases[sample.case], len(session.cases) * rounds
             speed = f"{sample.rate:,.0f} transitions/s"
             found = speed if sample.failure is None else f"failed: {sample.failure}"
+            found = found if sample.skipped is None else f"skipped: {sample.skipped}"
             where = f"round {sample.round + 1}/{rounds}  {case.label}  {case.n_envs} envs"
             progress(Progress(len(session.samples), total, f"{where}  {found}", sample))
 
     return update
 
 
-def _checked_counts(counts: list[int]) -> list[int]:
+def _checked_counts(flag: str, counts: list[int]) -> list[int]:
     text = ",".join(map(str, counts))
     if not counts or any(count < 1 for count in counts):
-        raise UsageError(f"--n-envs {text}: this is not a list of positive numbers such as 25,200")
+        raise UsageError(f"{flag} {text}: this is not a list of positive numbers such as 25,200")
     if len(set(counts)) != len(counts):
-        raise UsageError(f"--n-envs {text}: a number is given twice")
+        raise UsageError(f"{flag} {text}: a number is given twice")
     return counts

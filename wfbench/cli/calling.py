@@ -103,7 +103,8 @@ def _call(
     """Call the API with what was given; it has its own defaults for the rest."""
     asked = {name: value for name, value in given.items() if value is not None and value != []}
     for name, convert in converted.items():
-        asked[name] = convert(asked[name])
+        if name in asked:
+            asked[name] = convert(asked[name])
     if "option" in given:
         asked["options"] = parse_options(asked.pop("option", ()))
     function = load_object(calls) if isinstance(calls, str) else calls

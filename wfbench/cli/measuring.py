@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,24 +25,43 @@ from wfbench.contract import UsageError
 from wfbench.store.places import DEFAULT
 
 
-def _counts(text: str) -> list[int]:
+def _counts(flag: str, text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() for part in parts):
-        raise UsageError(f"--n-envs {text}: this is not a list of positive numbers such as 25,200")
+        raise UsageError(f"{flag} {text}: this is not a list of positive numbers such as 25,200")
     return [int(part) for part in parts]
 
 
-@verb("wfbench.api.measuring:bench", progress="lines", n_envs=_counts)
+@verb(
+    "wfbench.api.measuring:bench",
+    progress="lines",
+    n_envs=partial(_counts, "--n-envs"),
+    workers=partial(_counts, "--workers"),
+)
 def bench(
     *,
     collector: Collectors = None,
     env: Env = "cage2",
-    n_envs: Annotated[str, "N[,N...]", "Number of environments."] = "200",
+    n_envs: Annotated[
+        str | None,
+        "N[,N...]",
+        "Number of environments. [default: 200; 1 to 20,000 with --scaling]",
+    ] = None,
     policy: PolicyName = "random",
-    rounds: Annotated[int | None, "Samples of each case. [default: 5]"] = None,
-    seconds: Annotated[float | None, "Minimum seconds per sample. [default: 0.5]"] = None,
+    rounds: Annotated[int | None, "Samples of each case. [default: 5; 3 with --scaling]"] = None,
+    seconds: Annotated[
+        float | None, "Minimum seconds per sample. [default: 0.5; 0.3 with --scaling]"
+    ] = None,
     steps: Annotated[int | None, "Steps of every environment per collect. [default: 50]"] = None,
-    workers: Annotated[int | None, "Workers of every collector that has workers."] = None,
+    workers: Annotated[
+        str | None,
+        "N[,N...]",
+        "Workers of every collector that has workers; several with --scaling. "
+        "[default there: 1 to twice the cores]",
+    ] = None,
+    scaling: Annotated[
+        bool, "Vary environments and workers: what is flat, what is linear, where is a knee?"
+    ] = False,
     seed: Seed = 0,
     option: Options = None,
     smoke: Annotated[bool, "Two very short rounds: does it work at all?"] = False,

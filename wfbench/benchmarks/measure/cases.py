@@ -24,13 +24,15 @@ def select_cases(
     policy: str,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     workers: int | None = None,
+    shared: Mapping[str, int] | None = None,
 ) -> list[Case]:
     """Return every selected collector with every number of environments, grouped by number.
 
-    `workers` goes to every collector that has such an option.
+    `workers` goes to every collector that has such an option, and so does each value of `shared`.
     """
-    shared = {} if workers is None else {"collector": {"workers": workers}}
-    chosen = select(host, {"collector": collectors, "env": [env]}, options or {}, shared)
+    common = {**(shared or {}), **({} if workers is None else {"workers": workers})}
+    wanted = {"collector": collectors, "env": [env]}
+    chosen = select(host, wanted, options or {}, {"collector": common})
     where = chosen["env"][0]
     fitting: Sequence[Choice] = chosen["collector"]
     if list(collectors) == [ALL]:

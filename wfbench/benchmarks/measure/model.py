@@ -47,6 +47,8 @@ class Settings:
     seed: int = 0
     smoke: bool = False
     """Too short to mean anything; only shows that everything works."""
+    scaling: bool = False
+    """Cases are points of curves."""
 
     def __post_init__(self) -> None:
         for name in ("rounds", "steps"):
@@ -127,7 +129,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Sample:
-    """One case in one round: a measurement, or why there is none; neither until it is taken."""
+    """One case in one round: a measurement, or why there is none; nothing until it is taken."""
 
     case: int
     round: int
@@ -136,6 +138,8 @@ class Sample:
     seed: int
     measurement: Measurement | None = None
     failure: str | None = None
+    skipped: str | None = None
+    """Why it was left out on purpose."""
 
     @property
     def clean(self) -> bool:
@@ -146,7 +150,7 @@ class Sample:
     def problem(self) -> str | None:
         """Why it is not clean; None if it is."""
         if self.measurement is None:
-            return self.failure
+            return self.failure or self.skipped
         return f"marked: {'; '.join(self.measurement.marks)}" if self.measurement.marks else None
 
     @property
@@ -189,8 +193,11 @@ class Session:
         return asdict(self)
 
 
-def make_settings(*, seed: int = 0, smoke: bool = False, **given: Any) -> Settings:
+def make_settings(
+    *, seed: int = 0, smoke: bool = False, scaling: bool = False, **given: Any
+) -> Settings:
     """Return the settings for what was given; None means the default, or that of a smoke run."""
-    usual = Settings(rounds=2, seconds=0.05, steps=10) if smoke else Settings()
+    usual = Settings(rounds=3, seconds=0.3) if scaling else Settings()
+    usual = Settings(rounds=2, seconds=0.05, steps=10) if smoke else usual
     chosen = {name: value for name, value in given.items() if value is not None}
-    return replace(usual, seed=seed, smoke=smoke, **chosen)
+    return replace(usual, seed=seed, smoke=smoke, scaling=scaling, **chosen)

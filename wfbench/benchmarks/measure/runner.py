@@ -22,6 +22,8 @@ _SLACK = 120.0
 
 SessionProgress = Callable[[Session], None]
 """Called with the session so far: once before the first sample, then after each."""
+Skip = Callable[[Session, Sample], str | None]
+"""Returns why a planned sample is left out; None if it is to be taken."""
 
 
 def measure_session(
@@ -32,10 +34,12 @@ def measure_session(
     name: str | None = None,
     command: Sequence[str] = (),
     progress: SessionProgress | None = None,
+    skip: Skip | None = None,
 ) -> tuple[Session, Path]:
     """Measure every case in every round and keep each sample in a new run directory under `out`.
 
-    Returns the session and its directory. `command` is what started it, for the record.
+    Returns the session and its directory. `command` is what started it, for the record. `skip` is
+    as in `run_session`.
     """
     with SessionWriter(out, name, cases, settings, command) as writer:
 
@@ -45,18 +49,33 @@ def measure_session(
             if progress is not None:
                 progress(session)
 
-        return run_session(cases, settings, record), writer.path
+        return run_session(cases, settings, record, skip), writer.path
 
 
 def run_session(
-    cases: Sequence[Case], settings: Settings, progress: SessionProgress | None = None
+    cases: Sequence[Case],
+    settings: Settings,
+    progress: SessionProgress | None = None,
+    skip: Skip | None = None,
 ) -> Session:
-    """Measure every case in every round, one after the other, and keep nothing."""
+    """Measure every case in every round, one after the other, and keep nothing.
+
+    If samples may be skipped, the first round goes from few environments to many: what was measured
+    then decides about the rest.
+    """
     session = Session(tuple(cases), settings, ())
     report = progress or (lambda _: None)
     report(session)
-    for planned in schedule(len(cases), settings):
-        sample = _take(planned, cases[planned.case], settings)
+    plan = list(schedule(len(cases), settings))
+    if skip is not None:
+        first = sorted(plan[: len(cases)], key=lambda one: cases[one.case].n_envs)
+        plan[: len(cases)] = [replace(one, position=i) for i, one in enumerate(first)]
+    for planned in plan:
+        why = None if skip is None else skip(session, planned)
+        if why is None:
+            sample = _take(planned, cases[planned.case], settings)
+        else:
+            sample = replace(planned, skipped=why)
         session = replace(session, samples=(*session.samples, sample))
         report(session)
     return session

@@ -81,7 +81,7 @@ def load_session(path: Path) -> Session:
         if line.pop("schema", None) != SAMPLES_SCHEMA:
             raise UsageError(f"{where} is not a sample of schema {SAMPLES_SCHEMA}")
         sample = decode(Sample, line, where)
-        if (sample.measurement is None) == (sample.failure is None):
+        if [sample.measurement, sample.failure, sample.skipped].count(None) != 2:
             raise UsageError(f"{where}: a sample must have either a measurement or a failure")
         if not 0 <= sample.case < len(config.cases):
             raise UsageError(f"{where}: there is no case {sample.case}")

@@ -37,6 +37,8 @@ class CaseSummary:
     transition_hash: str | None
     """Of the first round."""
     notes: tuple[str, ...]
+    skipped: str | None = None
+    """Why it was left out on purpose."""
     outliers: tuple[int, ...] = ()
     """Rounds whose rate is far from the others'; the figures include them."""
 
@@ -171,6 +173,7 @@ def _summary(session: Session, index: int) -> CaseSummary:
         ratio=_ratio(session, index),
         transition_hash=next((m.transition_hash for m in measured), None),
         notes=tuple(dict.fromkeys(note for m in measured for note in m.notes)),
+        skipped=next((s.skipped for s in samples if s.skipped is not None), None),
         outliers=tuple(rounds[i] for i in outliers(rates)) if clean else (),
     )
 

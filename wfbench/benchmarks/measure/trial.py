@@ -35,9 +35,9 @@ def measure(case: Case, seed: int, settings: Settings, number: int = 0) -> Measu
     """Open a collector, warm it up, collect for as long as the settings say, and close it.
 
     In the first round, number 0, a deterministic case also proves what it collects beyond the ends
-    of episodes.
+    of episodes, unless it is a point of a curve.
     """
-    prove = number == 0 and case.deterministic
+    prove = number == 0 and case.deterministic and not settings.scaling
     notes = _Notes()
     logging.getLogger().addHandler(notes)
     try:

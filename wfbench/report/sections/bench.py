@@ -11,23 +11,27 @@ from typing import Any
 from wfbench.benchmarks.measure.model import PHASES, Session
 from wfbench.benchmarks.measure.saved import load_bench_config, load_machine, load_session
 from wfbench.benchmarks.measure.summary import CaseSummary, EqualWork, equal_work, summarise
-from wfbench.benchmarks.statistics.intervals import Estimate
-from wfbench.report.document import Bars, Check, Curves, Exhibit, Fact, Outcome, Section, Shares
+from wfbench.benchmarks.scaling.curves import collector_costs, growth_curves
+from wfbench.report.document import Bars, Check, Exhibit, Fact, Outcome, Section, Shares
 from wfbench.report.written import short
 
 from .common import machine_facts, made_by, table
+from .scaling import growth_lines, rate_curves, scaling_exhibits
 
 _MB = 2**20
-_DECADES = 30.0
-"""Where rates differ by more than this factor, both axes are logarithmic."""
 
 
 def saved_bench_section(path: Path) -> Section:
     """Return the section of a bench run's directory."""
     session, plan = load_session(path), load_bench_config(path)
-    summaries = summarise(session)
+    summaries, machine = summarise(session), load_machine(path)
     command = shlex.join(["wfbench", *(plan.command or ["bench"])])
-    exhibits = bench_exhibits(session, summaries) if measured(summaries) else ()
+    curves = growth_curves(session) if session.settings.scaling else []
+    exhibits: Iterator[Exhibit] = iter(())
+    if curves:
+        exhibits = scaling_exhibits(curves, collector_costs(session, int(machine["usable_cores"])))
+    elif measured(summaries):
+        exhibits = bench_exhibits(session, summaries)
     checks = (*map(_case_check, summaries), *map(work_check, equal_work(session)))
     return Section(
         title=f"Throughput {plan.run}",
@@ -38,10 +42,11 @@ def saved_bench_section(path: Path) -> Section:
         facts=(
             *(Fact("run", plan.run), Fact("started", plan.created)),
             *_facts(session),
-            *machine_facts(load_machine(path)),
+            *machine_facts(machine),
         ),
         exhibits=made_by(command, exhibits),
         notes=tuple(_notes(session, summaries)),
+        conclusion=growth_lines(curves),
     )
 
 
@@ -92,7 +97,8 @@ def _case_check(summary: CaseSummary) -> Check:
     if summary.failures:
         return Check(name, "bad", "; ".join(summary.failures), error=True)
     if summary.figures is None:
-        return Check(name, "open", "; ".join(summary.excluded) or "there is no sample")
+        why = summary.skipped and f"skipped: {summary.skipped}"
+        return Check(name, "open", why or "; ".join(summary.excluded) or "there is no sample")
     says = f"{_rate(summary):,.0f} transitions/s from {summary.samples} samples"
     if summary.excluded:
         return Check(name, "open", f"{says}; left out of the mean: {'; '.join(summary.excluded)}")
@@ -175,7 +181,7 @@ def bench_exhibits(session: Session, summaries: Sequence[CaseSummary]) -> Iterat
     yield _phases(summaries)
     known = [(s, s.figures.rate) for s in summaries if s.figures is not None]
     if len({case.n_envs for case in session.cases}) > 1:
-        yield _scaling("environments", [(s.label, s.n_envs, rate) for s, rate in known])
+        yield rate_curves("environments", [(s.label, s.n_envs, rate) for s, rate in known])
     workers = {s.case: session.cases[s.case].options.get("workers") for s, _ in known}
     rows = [
         (f"{s.label.partition(':')[0]}, {s.n_envs} envs", count, rate)
@@ -183,7 +189,7 @@ def bench_exhibits(session: Session, summaries: Sequence[CaseSummary]) -> Iterat
         if isinstance(count := workers[s.case], int) and count > 0
     ]
     if len({row[:2] for row in rows}) > len({row[0] for row in rows}):
-        yield _scaling("workers", rows)
+        yield rate_curves("workers", rows)
     yield _memory(summaries)
 
 
@@ -225,19 +231,6 @@ def _phases(summaries: Sequence[CaseSummary]) -> Exhibit:
         "data between processes, idle is waiting.",
         table=table(("collector", "group", *(f"{name} (%) .1" for name in PHASES)), rows),
         picture=Shares("collector", tuple(PHASES), group="group"),
-    )
-
-
-def _scaling(x: str, rows: Sequence[tuple[str, int, Estimate]]) -> Exhibit:
-    rates = [rate.value for _, _, rate in rows]
-    log = bool(rates) and max(rates) > _DECADES * min(rates)
-    scale = "; both axes are logarithmic" if log else ""
-    return Exhibit(
-        title=f"How does it scale with {x}?",
-        reading=f"Transitions per second by the number of {x}, with 95 % intervals{scale}. A "
-        "flat line means that more of them bring nothing.",
-        table=table(("collector", x, "rate (transitions/s) .0 ±"), rows),
-        picture=Curves(x, "rate", "collector", "low", "high", from_zero=not log, log=log),
     )
 
 

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wfbench.benchmarks.scaling.costs import StepCosts, StepPoint, fit_costs
+
+SIZES, WORKERS, CORES = (1, 50, 200, 5_000), (1, 2, 3, 4), 2
+
+
+def measured(costs: StepCosts) -> list[StepPoint]:
+    points = []
+    for n, w in product(SIZES, WORKERS):
+        computed = costs.fixed + costs.message * w + (costs.transition + costs.work) * n
+        points.append(StepPoint(n, w, costs.seconds(n, w, CORES), computed))
+    return points
+
+
+cost = st.floats(1e-6, 1e-4)
+
+
+@given(st.builds(StepCosts, cost, cost, cost, cost, cost, st.just(0.0), st.just(0.0)))
+def test_costs_are_found_again_and_predict_other_machines(costs: StepCosts) -> None:
+    found = fit_costs(measured(costs), CORES)
+    assert isinstance(found, StepCosts), found
+    assert found.error < 1e-6
+    for n, cores in ((200, 64), (20_000, 640)):
+        expected = costs.seconds(n, cores, cores)
+        assert found.seconds(n, cores, cores) == pytest.approx(expected, rel=1e-6)
+
+
+def test_environments_that_sleep_scale_beyond_the_cores() -> None:
+    costs = StepCosts(1e-4, 1e-4, 2e-5, 1e-6, 5e-5, 3e-3, 0.0)
+    found = fit_costs(measured(costs), CORES)
+    assert isinstance(found, StepCosts), found
+    assert found.wait == pytest.approx(3e-3, rel=1e-6)
+    parts = found.parts(64, 64, CORES)
+    assert parts["messages"] == pytest.approx(64 * 2e-5, rel=1e-6)
+    assert sum(parts.values()) == pytest.approx(costs.seconds(64, 64, CORES), rel=1e-6)
+
+
+def test_no_cost_is_below_0() -> None:
+    found = fit_costs([StepPoint(200, w, 1e-3 / w**1.2, 1e-3) for w in WORKERS], 4)
+    assert isinstance(found, StepCosts), found
+    assert min(found.parts(200, 64, 64).values()) >= 0
+
+
+def test_what_does_not_follow_the_model_is_not_predicted() -> None:
+    odd = [
+        StepPoint(200, w, seconds, 1e-3)
+        for w, seconds in zip(WORKERS, (1e-3, 9e-3, 1e-3, 9e-3), strict=True)
+    ]
+    assert "do not follow the model" in str(fit_costs(odd, CORES))
+    alike = [StepPoint(n, 2, 1e-3, 1e-3) for n in SIZES]
+    assert "all with the same number of workers" in str(fit_costs(alike, CORES))

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wfbench.benchmarks.scaling.growth import TOLERANCE, Growth, fit_growth
+
+SIZES = (1.0, 10.0, 50.0, 200.0, 1_000.0, 5_000.0, 20_000.0)
+
+
+Points = list[tuple[float, list[float]]]
+
+
+def points(*values: float, noise: float = 0.01, x: tuple[float, ...] = SIZES) -> Points:
+    """Return two samples of each value, as far apart as the noise says."""
+    pairs = ([value / (1 + noise), value * (1 + noise)] for value in values)
+    return list(zip(x, pairs, strict=False))
+
+
+def curve(knee: float) -> list[float]:
+    return [100.0 * x / (x + knee) for x in SIZES]
+
+
+def test_what_does_not_change_is_flat() -> None:
+    assert fit_growth(points(*[7.0] * 7)) == Growth("flat", pytest.approx(7.0))
+
+
+def test_what_grows_in_proportion_is_linear() -> None:
+    assert fit_growth(points(*(3 * x for x in SIZES))) == Growth("linear", pytest.approx(3.0))
+
+
+@given(st.floats(20, 2_000), st.integers(0, 1_000))
+def test_a_bend_is_found_where_it_is(knee: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    samples = np.array(curve(knee)) * np.exp(rng.normal(0, 0.01, (4, 7)))
+    found = fit_growth([(x, list(s)) for x, s in zip(SIZES, samples.T, strict=True)])
+    assert found.kind == "knee"
+    # The corner and the bend with the same knee differ by a factor of 2 there at most.
+    assert knee / 2 < (found.knee or 0) < 2 * knee
+    assert found.level == pytest.approx(100, rel=TOLERANCE)
+
+
+def test_a_corner_is_found_where_it_is() -> None:
+    workers = (1.0, 2.0, 3.0, 4.0)
+    found = fit_growth(points(1.0, 2.0, 2.0, 2.0, x=workers))
+    assert (found.kind, found.knee) == ("knee", pytest.approx(2.0, rel=0.01))
+
+
+def test_a_fall_is_no_knee() -> None:
+    found = fit_growth(points(1.0, 10.0, 50.0, 100.0, 100.0, 90.0, 40.0))
+    assert (found.kind, found.knee, found.level) == ("falls", 200.0, pytest.approx(100.0))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (points(1.0, 2.0, 3.0), "3 points are too few, 4 are needed"),
+        ([(x, [1.0]) for x in SIZES], "one round does not show the noise"),
+        (points(*[1.0] * 7, noise=1.0), "samples scatter by"),
+        (points(1.0, 1.1, 1.2, 1.3, x=(1.0, 1.1, 1.2, 1.3)), "flat and linear both fit"),
+        (points(*(x**0.5 for x in SIZES)), "no curve fits: the point at"),
+    ],
+)
+def test_what_cannot_be_told_says_why(given: Points, why: str) -> None:
+    found = fit_growth(given)
+    assert found.kind == "unknown"
+    assert found.why.startswith(why)
+
+
+def test_noise_within_an_interval_contradicts_nothing() -> None:
+    values = (7.0, 10.2, 7.0, 10.2, 7.0, 10.2, 7.0)
+    assert fit_growth(points(*values, noise=0.01)).kind == "unknown"
+    assert fit_growth(points(*values, noise=0.1)).kind == "flat"
+
+
+@given(st.integers(0, 10_000))
+def test_pure_noise_is_not_called_a_trend(seed: int) -> None:
+    samples = np.exp(np.random.default_rng(seed).normal(0, 0.1, (7, 3)))
+    found = fit_growth([(x, list(s)) for x, s in zip(SIZES, samples, strict=True)])
+    assert found.kind in {"flat", "unknown"}
