@@ -218,6 +218,42 @@ class OldPolicy(SequentialCollector):
 class UnmarkedRestart(ShmCollector):
     def collect(self, policy, steps):
         return changed(super().collect(policy, steps), marks=())
+
+
+class KeepsOldSeeds(SequentialCollector):
+    def reset(self, plan):
+        return super().reset(dataclasses.replace(plan, env_seeds=self._plan.env_seeds))
+
+
+class GoesOnCounting(SequentialCollector):
+    def reset(self, plan):
+        first_step, info = self._first_step, super().reset(plan)
+        self._first_step = first_step
+        return info
+
+
+class KeepsOldForm(SequentialCollector):
+    def reset(self, plan):
+        return super().reset(dataclasses.replace(plan, env=self._plan.env))
+
+
+class LeaksOnReset(SequentialCollector):
+    def reset(self, plan):
+        os.open(os.devnull, os.O_RDONLY)
+        return super().reset(plan)
+
+
+class RevivesTheFailed(SequentialCollector):
+    def reset(self, plan):
+        self._failure = None
+        return super().reset(plan)
+
+
+class RemembersRestarts(ShmCollector):
+    def reset(self, plan):
+        old = self._tasks[0].seeds
+        kept = (*old, *plan.env_seeds[len(old):]) if self._supervisor.restarts else plan.env_seeds
+        return super().reset(dataclasses.replace(plan, env_seeds=kept))
 '''
 
 SEGMENT = "kitleak"
@@ -311,6 +347,29 @@ def test_the_kit_finds_an_unmarked_restart(bad):
     [promise] = check_collector(spec, only=["replaced-worker"])
     assert promise.kept is False
     assert promise.detail == "a rollout that counts a restart is not marked"
+
+
+@pytest.mark.parametrize(
+    ("name", "slug", "detail"),
+    [
+        ("KeepsOldSeeds", "reset-as-opened", "obs of rollout 0 is not what sequential delivers"),
+        ("GoesOnCounting", "reset-as-opened", "of rollout 0 is not what sequential delivers"),
+        ("KeepsOldSeeds", "several-resets", "obs of rollout 0 is not what sequential delivers"),
+        ("KeepsOldForm", "reset-to-another-plan", "of rollout 0 is not what sequential delivers"),
+        ("LeaksOnReset", "clean-resets", "resets took 7 more descriptors"),
+        ("RevivesTheFailed", "misused-reset", "a reset after a failure was not refused"),
+    ],
+)
+def test_the_kit_finds_a_broken_reset(bad, name, slug, detail):
+    [promise] = check_collector(bad(name, "reset"), only=[slug])
+    assert promise.kept is False
+    assert detail in promise.detail
+
+
+def test_the_kit_finds_a_reset_that_remembers_restarts(bad):
+    spec = bad("RemembersRestarts", "workers", "restart", "reset", options=ShmOptions)
+    results = check_collector(spec, {"workers": 2}, only=["reset-as-opened", "reset-after-restart"])
+    assert [result.kept for result in results] == [True, False]
 
 
 def test_a_broken_promise_does_not_spoil_the_next(bad):

@@ -28,10 +28,15 @@ class EnvFault(Exception):  # noqa: N818 (what an environment did, not what we d
         super().__init__(self.error)
 
 
+SEEDS_OPTION = "wfbench_env_seeds"
+"""The option of `reset` that starts every environment anew: one seed for each of the plan."""
+
+
 class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose faults name it and whose values are what its spaces promise.
 
-    Its first episode is that of the plan's seed, whatever seed a library gives. Its `info` holds
+    Its first episode is that of the plan's seed, whatever seed a library gives, until it is reset
+    with other ones (`SEEDS_OPTION`). Its `info` holds
     only what a rollout needs, so that nothing else is moved. Unless it is `in_process`, it has a
     worker of its own.
     """
@@ -60,10 +65,14 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
         """Start the first episode of the plan's seed, and from then on the next one."""
+        options = dict(options or {})
+        seeds = options.pop(SEEDS_OPTION, None)
+        if seeds is not None:
+            self._seed, self._begun = seeds[self._index], False
         own = None if self._begun else self._seed
         self._begun = True
         with self._attributed():
-            obs = self.env.reset(seed=own, options=options)[0]
+            obs = self.env.reset(seed=own, options=options or None)[0]
             self._refuse_bad(obs, "reset")
             return obs, {}
 

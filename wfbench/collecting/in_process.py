@@ -30,6 +30,14 @@ class InProcessCollector(SynchronousCollector):
         self._begin(plan)
         return self._envs.info
 
+    def _replan(self, plan: Plan, old: Plan, info: EnvInfo) -> EnvInfo | None:
+        if self._envs is None or not plan.same_envs(old):
+            return None
+        self._envs.reseed(plan.env_seeds)
+        self._obs = self._envs.first_obs()
+        self._begin(plan)
+        return info
+
     def _fill(self, call: CollectCall) -> Sequence[str]:
         call.buffer.obs[0] = self._obs
         if self._envs is not None:

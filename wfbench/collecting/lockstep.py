@@ -16,7 +16,7 @@ from wfbench.contract import CollectError, EnvInfo, Plan, StepArrays
 
 from .checks import info_of_spaces
 from .deadlines import refuse_late
-from .guarded import EnvFault, GuardedEnv
+from .guarded import SEEDS_OPTION, EnvFault, GuardedEnv
 from .synchronous import CollectCall, SynchronousCollector
 
 
@@ -49,11 +49,22 @@ class LockstepCollector(SynchronousCollector):
                 info = info_of_spaces(*spaces)
             except TypeError as error:
                 raise CollectError(f"{self.name}: {error}") from error
+        self._start(plan, started, "opening")
+        return info
+
+    def _replan(self, plan: Plan, old: Plan, info: EnvInfo) -> EnvInfo | None:
+        if not plan.same_envs(old):
+            return None
+        self._start(plan, perf_counter(), "resetting")
+        return info
+
+    def _start(self, plan: Plan, since: float, what: str) -> None:
+        self._sound = False
+        with _named_faults():
             self._obs = self._reset(plan)
-        refuse_late(perf_counter() - started, plan.deadlines.start, "opening")
+        refuse_late(perf_counter() - since, plan.deadlines.start, what)
         self._begin(plan)
         self._sound = True
-        return info
 
     def _close(self, plan: Plan) -> None:
         vector, self._vector = self._vector, None
@@ -84,7 +95,11 @@ class LockstepCollector(SynchronousCollector):
 
     @abstractmethod
     def _reset(self, plan: Plan) -> NDArray[Any]:
-        """Return the first observation of every environment."""
+        """Start every environment from its seed; return the first observations.
+
+        Give the library's reset the options of `reset_options`: without them only the first reset
+        takes the seeds of the plan, and the collector must not declare the capability "reset".
+        """
 
     @abstractmethod
     def _step(self, plan: Plan, actions: NDArray[np.int64], out: StepArrays) -> None:
@@ -93,6 +108,11 @@ class LockstepCollector(SynchronousCollector):
     @abstractmethod
     def _end(self, vector: Any, limit: float, *, failed: bool) -> None:
         """End the vector environment within `limit` seconds."""
+
+
+def reset_options(plan: Plan) -> dict[str, Any]:
+    """Return the options that start each `GuardedEnv` of a vector environment from its seed."""
+    return {SEEDS_OPTION: plan.env_seeds}
 
 
 @contextmanager

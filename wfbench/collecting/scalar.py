@@ -39,7 +39,7 @@ class EnvSlice(ABC):
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._indices = list(indices)
-        self._seeds = [int(seed) for seed in seeds]
+        self.reseed(seeds)
         self._worker = worker
         self._check = check
         self._faults = faults
@@ -48,6 +48,10 @@ class EnvSlice(ABC):
 
     def __len__(self) -> int:
         return len(self._indices)
+
+    def reseed(self, seeds: Sequence[int]) -> None:
+        """Take other seeds; they count from the next `reset` on."""
+        self._seeds = [int(seed) for seed in seeds]
 
     def first_obs(self) -> NDArray[Any]:
         """Reset every environment; return the first observations in a new array."""

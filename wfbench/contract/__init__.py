@@ -101,6 +101,7 @@ __all__ = [
     "Reference",
     "Reporter",
     "ReporterSpec",
+    "ResettableCollector",
     "Rollout",
     "Rollouts",
     "Searcher",

@@ -48,6 +48,11 @@ class Plan:
         if len(set(self.env_seeds)) != self.n_envs:
             raise UsageError("env seeds repeat; every environment needs its own")
 
+    def same_envs(self, other: Plan) -> bool:
+        """Tell whether both plans are of the same environments, whatever their seeds."""
+        mine, theirs = ((p.env, p.n_envs, p.check) for p in (self, other))
+        return mine == theirs
+
     def draws(self, step: int, first: int = 0, stop: int | None = None) -> NDArray[np.float64]:
         """Return uniform numbers in [0, 1) for the actions of envs first..stop at `step`.
 

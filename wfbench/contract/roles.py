@@ -49,6 +49,17 @@ class Collector(Protocol):
     ) -> None: ...
 
 
+class ResettableCollector(Collector, Protocol):
+    """A collector that can go on with another plan, and declares the capability "reset"."""
+
+    def reset(self, plan: Plan) -> EnvInfo:
+        """Deliver from now on what one that was freshly opened with `plan` would deliver.
+
+        It must be open and must not have failed. New seeds cost next to nothing. Any other plan is
+        served, too, if need be by closing and opening. One that fails has released everything.
+        """
+
+
 @dataclass(frozen=True)
 class TrainerSetup:
     """What a trainer needs to know before it can build its networks."""

@@ -132,7 +132,8 @@ class CollectorSpec(FactorySpec):
 
     Capabilities: "deterministic" (the same plan and seed give the same transition hash), "workers"
     (has worker processes; faults in them are reported, never hung on), "restart" (can replace a
-    dead worker), "batched-only" (needs an env with a batched form).
+    dead worker), "reset" (is a `ResettableCollector`), "batched-only" (needs an env with a batched
+    form).
     """
 
     kind: ClassVar[str] = "collector"

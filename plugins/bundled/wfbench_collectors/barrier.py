@@ -17,9 +17,9 @@ from wfbench.contract import EnvInfo, Plan, StepArrays, UsageError, WorkerError
 from .options import ShmOptions
 from .shared import Note
 from .supervisor import Supervisor
-from .tasks import WorkerTask, divide
+from .tasks import WorkerTask, can_keep_workers, divide
 from .wire import Kind
-from .worker import Handler
+from .worker import Built, Handler
 
 
 class Transport(ABC):
@@ -35,9 +35,9 @@ class Transport(ABC):
     def allocate(self, n_envs: int, info: EnvInfo) -> None:
         """Make `actions` and `out`."""
 
-    def reset_body(self) -> bytes:
-        """Return what a worker is sent with a reset."""
-        return b""
+    def reset_body(self, task: WorkerTask) -> bytes:
+        """Return what a worker is sent with a reset: its seeds, and whatever it needs besides."""
+        return pickle.dumps(task.seeds)
 
     def take_reset(self, task: WorkerTask, reply: bytes) -> None:  # noqa: B027 - may be empty
         """Put a worker's first observations into `out`, unless it did so itself."""
@@ -91,21 +91,22 @@ class BarrierCollector(SynchronousCollector):
 
     def _open(self, plan: Plan) -> EnvInfo:
         until = monotonic() + plan.deadlines.start
-        self._tasks = divide(
-            plan,
-            self._options,
-            self._transport.handler,
-            default=self._default_workers or plan.n_envs,
-            batched=not self._true_state,
-        )
+        self._tasks = self._divide(plan)
         self._supervisor = Supervisor(plan, self._options, self._tasks)
-        built = self._supervisor.start(until)
-        if self._true_state and not built.true_state:
-            raise UsageError(f"environment {plan.env.name!r} has no true_state(); use payload=mask")
-        self._begin(plan)
-        self._transport.allocate(plan.n_envs, built.info)
-        self._reset(range(len(self._tasks)), until)
-        return built.info
+        info = self._allocate(plan, self._supervisor.start(until))
+        self._start(plan, until)
+        return info
+
+    def _replan(self, plan: Plan, old: Plan, info: EnvInfo) -> EnvInfo | None:
+        if not can_keep_workers(plan, old):
+            return None
+        until = monotonic() + plan.deadlines.start
+        self._supervisor.assign(plan, self._divide(plan))
+        if not plan.same_envs(old):
+            self._transport.close()
+            info = self._allocate(plan, self._supervisor.build(until))
+        self._start(plan, until)
+        return info
 
     def _fill(self, call: CollectCall) -> Sequence[str]:
         supervisor, phases = self._supervisor, call.phases
@@ -129,6 +130,25 @@ class BarrierCollector(SynchronousCollector):
             self._supervisor.close(plan.deadlines.close)
             del self._supervisor
         self._transport.close()
+
+    def _divide(self, plan: Plan) -> list[WorkerTask]:
+        return divide(
+            plan,
+            self._options,
+            self._transport.handler,
+            default=self._default_workers or plan.n_envs,
+            batched=not self._true_state,
+        )
+
+    def _allocate(self, plan: Plan, built: Built) -> EnvInfo:
+        if self._true_state and not built.true_state:
+            raise UsageError(f"environment {plan.env.name!r} has no true_state(); use payload=mask")
+        self._transport.allocate(plan.n_envs, built.info)
+        return built.info
+
+    def _start(self, plan: Plan, until: float) -> None:
+        self._begin(plan)
+        self._reset_workers(range(len(self._tasks)), until)
 
     def _run(self, call: CollectCall, workers: Sequence[int]) -> list[WorkerError]:
         """Make all steps of the environments of `workers`; return the deaths that it survived.
@@ -180,13 +200,13 @@ class BarrierCollector(SynchronousCollector):
         until = monotonic() + plan.deadlines.step
         return self._supervisor.ask(kind, bodies, until, survive=self._options.survives_deaths)
 
-    def _reset(self, workers: Sequence[int], until: float) -> None:
-        body = self._transport.reset_body()
-        replies, _ = self._supervisor.ask(Kind.RESET, dict.fromkeys(workers, body), until)
+    def _reset_workers(self, workers: Sequence[int], until: float) -> None:
+        bodies = {worker: self._transport.reset_body(self._tasks[worker]) for worker in workers}
+        replies, _ = self._supervisor.ask(Kind.RESET, bodies, until)
         for worker, reply in replies.items():
             self._transport.take_reset(self._tasks[worker], reply)
 
     def _prepare(self, task: WorkerTask, until: float) -> None:
         """Make a replaced worker ready to step."""
         self._seeds[task.rows] = task.seeds
-        self._reset([task.worker], until)
+        self._reset_workers([task.worker], until)

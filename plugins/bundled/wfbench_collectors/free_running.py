@@ -20,7 +20,7 @@ from .options import AsyncOptions
 from .shared import Note
 from .stretches import DEMAND, HALT
 from .supervisor import Supervisor
-from .tasks import WorkerTask, divide
+from .tasks import WorkerTask, can_keep_workers, divide
 from .wire import Kind, encode
 
 _HANDLER = "wfbench_collectors.stretches:StretchHandler"
@@ -53,15 +53,39 @@ class AsyncCollector(Lifecycle):
 
     def _open(self, plan: Plan) -> EnvInfo:
         until = monotonic() + plan.deadlines.start
-        self._tasks = divide(plan, self._options, _HANDLER, default=usable_cores())
+        self._tasks = self._divide(plan)
         self._everyone = range(len(self._tasks))
-        self._next_step = [0] * len(self._tasks)
         self._supervisor = Supervisor(plan, self._options, self._tasks)
         info = self._supervisor.start(until).info
-        self._supervisor.ask(Kind.RESET, dict.fromkeys(self._everyone, b""), until)
+        self._start(until)
+        return info
+
+    def _replan(self, plan: Plan, old: Plan, info: EnvInfo) -> EnvInfo | None:
+        if not can_keep_workers(plan, old):
+            return None
+        if self._run is not None and self._stop_run(old, self._run)[1]:
+            return None
+        self._publisher.close()
+        until = monotonic() + plan.deadlines.start
+        self._supervisor.assign(plan, self._divide(plan))
+        if not plan.same_envs(old):
+            info = self._supervisor.build(until).info
+        self._start(until)
+        return info
+
+    def _start(self, until: float) -> None:
+        """Start every environment from its seed, and count from step 0."""
+        self._next_step = [0] * len(self._tasks)
+        self._reset_workers(self._everyone, until)
         self._spent = self._worker_time()
         self._pulse = Pulse(self._supervisor)
-        return info
+
+    def _divide(self, plan: Plan) -> list[WorkerTask]:
+        return divide(plan, self._options, _HANDLER, default=usable_cores())
+
+    def _reset_workers(self, workers: Iterable[int], until: float) -> None:
+        bodies = {worker: pickle.dumps(self._tasks[worker].seeds) for worker in workers}
+        self._supervisor.ask(Kind.RESET, bodies, until)
 
     def _collect(self, plan: Plan, info: EnvInfo, policy: Policy, steps: int) -> Rollout:
         phases, supervisor = Phases(), self._supervisor
@@ -110,7 +134,8 @@ class AsyncCollector(Lifecycle):
 
     def _start_run(self, plan: Plan, info: EnvInfo, steps: int, delivery: Delivery) -> FreeRun:
         """Have all workers run with a ring for stretches of this length."""
-        deaths = self._stop_run(plan, self._run, delivery) if self._run is not None else []
+        dropped, deaths = self._stop_run(plan, self._run) if self._run is not None else (0, [])
+        delivery.dropped += dropped
         number = self._supervisor.next_sequence()
         run = self._run = FreeRun(
             number, info, steps, self._options.max_lag, self._tasks, self._next_step
@@ -122,8 +147,8 @@ class AsyncCollector(Lifecycle):
             delivery.marks.append(self._supervisor.revive(death, self._prepare))
         return run
 
-    def _stop_run(self, plan: Plan, run: FreeRun, delivery: Delivery) -> list[WorkerError]:
-        """Stop every worker and drop what was not delivered; return the deaths that it survived."""
+    def _stop_run(self, plan: Plan, run: FreeRun) -> tuple[int, list[WorkerError]]:
+        """Stop every worker; return how many columns are lost with it, and the deaths survived."""
         run.control[HALT] = 1
         self._wake(self._everyone, b"", plan)
         replies, deaths = self._supervisor.gather(
@@ -133,15 +158,15 @@ class AsyncCollector(Lifecycle):
             survive=self._options.survives_deaths,
         )
         halted = {worker: pickle.loads(reply) for worker, reply in replies.items()}  # noqa: S301
-        delivery.dropped += run.stop(halted)
+        dropped = run.stop(halted)
         self._next_step = run.next_step
         self._run = None
         run.close()
-        return deaths
+        return dropped, deaths
 
     def _prepare(self, task: WorkerTask, until: float) -> None:
         """Have a replaced worker run, with step numbers that its predecessor cannot have used."""
-        self._supervisor.ask(Kind.RESET, {task.worker: b""}, until)
+        self._reset_workers([task.worker], until)
         news = encode(0, Kind.WAKE, self._publisher.name.encode())
         self._supervisor.post(task.worker, news, until)
         if self._run is not None:

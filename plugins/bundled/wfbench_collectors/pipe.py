@@ -46,8 +46,9 @@ class PipeTransport(Transport):
 class PipeHandler(StepHandler):
     """Everything crosses as pickled messages."""
 
-    def reset(self, body: bytes) -> bytes:  # noqa: ARG002 - seeds came with the task
+    def reset(self, body: bytes) -> bytes:
         """Return the first observations."""
+        self.envs.reseed(pickle.loads(body))  # noqa: S301 - our collector's
         self._out = StepArrays.allocate(len(self.envs), self.envs.info)
         self.envs.reset(self._out.obs)
         return pickle.dumps(self._out.obs)

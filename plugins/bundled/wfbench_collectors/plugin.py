@@ -15,7 +15,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
             name="sequential",
             summary="one environment after the other in this process: the reference",
             factory="wfbench_collectors.sequential:SequentialCollector",
-            capabilities=frozenset({"deterministic"}),
+            capabilities=frozenset({"deterministic", "reset"}),
         ),
         CollectorSpec(
             name="pipe",
@@ -23,7 +23,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
             factory="wfbench_collectors.pipe:PipeCollector",
             options=PipeOptions,
             positional="payload",
-            capabilities=frozenset({"deterministic", "workers", "restart"}),
+            capabilities=frozenset({"deterministic", "workers", "restart", "reset"}),
         ),
         CollectorSpec(
             name="shm",
@@ -31,7 +31,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
             factory="wfbench_collectors.shm:ShmCollector",
             options=ShmOptions,
             positional="payload",
-            capabilities=frozenset({"deterministic", "workers", "restart"}),
+            capabilities=frozenset({"deterministic", "workers", "restart", "reset"}),
         ),
         CollectorSpec(
             name="async",
@@ -39,7 +39,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
             factory="wfbench_collectors.free_running:AsyncCollector",
             options=AsyncOptions,
             positional="max_lag",
-            capabilities=frozenset({"workers", "restart"}),
+            capabilities=frozenset({"workers", "restart", "reset"}),
         ),
         CollectorSpec(
             name="vector",
@@ -47,6 +47,6 @@ def wfbench_collectors() -> list[CollectorSpec]:
             factory="wfbench_collectors.vector:VectorCollector",
             options=VectorOptions,
             positional="threads",
-            capabilities=frozenset({"deterministic"}),
+            capabilities=frozenset({"deterministic", "reset"}),
         ),
     ]

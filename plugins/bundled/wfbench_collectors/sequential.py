@@ -35,10 +35,21 @@ class SequentialCollector(SynchronousCollector):
             check=plan.check,
             faults=IN_PROCESS_FAULTS,
         )
+        self._start(plan, started, "building the environments")
+        return self._envs.info
+
+    def _replan(self, plan: Plan, old: Plan, info: EnvInfo) -> EnvInfo | None:
+        if not plan.same_envs(old):
+            return None
+        started = perf_counter()
+        self._envs.reseed(plan.env_seeds)
+        self._start(plan, started, "resetting the environments")
+        return info
+
+    def _start(self, plan: Plan, since: float, what: str) -> None:
         self._obs = self._envs.first_obs()
         self._begin(plan)
-        refuse_late(perf_counter() - started, plan.deadlines.start, "building the environments")
-        return self._envs.info
+        refuse_late(perf_counter() - since, plan.deadlines.start, what)
 
     def _fill(self, call: CollectCall) -> Sequence[str]:
         call.buffer.obs[0] = self._obs

@@ -82,6 +82,10 @@ class Board:
         """Return one number of every worker, as of now."""
         return self._rows[:, note].copy()
 
+    def clear(self) -> None:
+        """Set every number to 0; nobody may be writing."""
+        self._rows[:] = 0
+
     def running_env(self, worker: int) -> int | None:
         """Return the environment that runs, or ran when the worker died."""
         mark = int(self._rows[worker, Note.ENV])

@@ -16,6 +16,7 @@ from wfbench.processes.segments import Segment
 from .barrier import BarrierCollector, StepHandler, Transport
 from .options import ShmOptions
 from .shared import ArrayLayout
+from .tasks import WorkerTask
 
 
 class ShmTransport(Transport):
@@ -35,9 +36,9 @@ class ShmTransport(Transport):
         self._row_bytes = sum(array.nbytes for array in moved) // n_envs
         self._final_bytes = self.out.final_obs.nbytes // n_envs
 
-    def reset_body(self) -> bytes:
-        """Return where the arrays are."""
-        return pickle.dumps((self._segment.name, self._layout))
+    def reset_body(self, task: WorkerTask) -> bytes:
+        """Return the seeds, and where the arrays are."""
+        return pickle.dumps((task.seeds, self._segment.name, self._layout))
 
     def shared_bytes(self, rows: int) -> int:
         """Return what was written to and read from the segment."""
@@ -54,15 +55,29 @@ class ShmTransport(Transport):
 class ShmHandler(StepHandler):
     """Actions and results are in shared arrays; messages only wake the other side."""
 
+    _segment: Segment | None = None
+
     def reset(self, body: bytes) -> bytes:
         """Find the arrays and write the first observations."""
-        name, layout = pickle.loads(body)  # noqa: S301 - our collector's
+        seeds, name, layout = pickle.loads(body)  # noqa: S301 - our collector's
+        self._detach()
         self._segment = Segment.attach(name)
         arrays = layout.arrays(self._segment.view())
         self._actions: NDArray[np.int64] = arrays["actions"][self.task.rows]
         self._out = StepArrays.among(arrays).rows(self.task.rows)
+        self.envs.reseed(seeds)
         self.envs.reset(self._out.obs)
         return b""
+
+    def close(self) -> None:
+        """Close the environments and let go of the arrays."""
+        super().close()
+        self._detach()
+
+    def _detach(self) -> None:
+        if self._segment is not None:
+            del self._actions, self._out
+            self._segment.close()
 
     def step(self, body: bytes) -> bytes:  # noqa: ARG002 - the actions are shared
         """Apply the actions."""

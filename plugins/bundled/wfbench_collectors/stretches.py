@@ -110,17 +110,19 @@ class StretchHandler(Handler):
 
     def __init__(self, task: WorkerTask, board: Board, end: WorkerEnd) -> None:
         super().__init__(task, board, end)
-        self._seeds = np.array(task.seeds, np.uint64)
         self._first_step = 0
-        self._phases = Phases()
         self._newest = ""
         """Name of the segment with the newest policy."""
         self._held = ""
         """Name of the segment the policy at hand came from."""
         self._policy: Policy
 
-    def reset(self, body: bytes) -> bytes:  # noqa: ARG002 - seeds came with the task
-        """Keep the first observations."""
+    def reset(self, body: bytes) -> bytes:
+        """Start from the given seeds and keep the first observations."""
+        seeds = pickle.loads(body)  # noqa: S301 - our collector's
+        self.envs.reseed(seeds)
+        self._seeds = np.array(seeds, np.uint64)
+        self._phases = Phases()
         self._obs = self.envs.first_obs()
         return b""
 
@@ -134,14 +136,17 @@ class StretchHandler(Handler):
         """Run freely until halted or asked for something else; return where it `Halted`."""
         order: RunOrder = pickle.loads(body)  # noqa: S301 - our collector's
         self._first_step = order.first_step
-        begun = self._run(order)
+        ring = Segment.attach(order.ring)
+        try:
+            begun = self._run(order, ring)
+        finally:
+            ring.close()
         return pickle.dumps(Halted(begun, self._first_step))
 
-    def _run(self, order: RunOrder) -> int:
+    def _run(self, order: RunOrder, ring: Segment) -> int:
         """Make stretches; return how many were begun."""
-        shape, segment = order.shape, Segment.attach(order.ring)
-        control = shape.control(segment)
-        slots = [shape.slot(segment, self.task.worker, slot) for slot in range(shape.slots)]
+        shape, control = order.shape, order.shape.control(ring)
+        slots = [shape.slot(ring, self.task.worker, slot) for slot in range(shape.slots)]
         number = order.number
         while not control[HALT]:
             unread = number - int(control[CONSUMED + self.task.worker])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import resource
 import signal
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -64,7 +64,16 @@ class Supervisor:
         self.board = Board.create(len(workers))
         for worker in workers:
             self.watch.spawn(worker, until)
-        built = self._build(workers, until)
+        return self.build(until)
+
+    def assign(self, plan: Plan, tasks: Sequence[WorkerTask]) -> None:
+        """Go on with other tasks, one per worker, as if no worker had been replaced."""
+        self._plan, self.tasks[:], self.restarts = plan, tasks, 0
+        self.board.clear()
+
+    def build(self, until: float) -> Built:
+        """Have workers build the environments of their tasks; return what those have in common."""
+        built = self._build(range(len(self.tasks)), until)
         info = common_info([answer.info for answer in built])
         return Built(info, all(answer.true_state for answer in built))
 

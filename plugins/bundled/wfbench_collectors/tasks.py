@@ -60,6 +60,18 @@ def divide(
     ]
 
 
+def can_keep_workers(plan: Plan, old: Plan) -> bool:
+    """Tell whether the workers of an old plan can go on with another one.
+
+    They can if they are as many. Other code is better loaded once, before workers are forked.
+    """
+    return (plan.n_envs, plan.env.factory, plan.env.batched) == (
+        old.n_envs,
+        old.env.factory,
+        old.env.batched,
+    )
+
+
 def fresh_seeds(seeds: tuple[int, ...], generation: int) -> tuple[int, ...]:
     """Return new seeds for environments that are started again for the `generation`-th time."""
     return tuple(

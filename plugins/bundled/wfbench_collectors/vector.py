@@ -77,21 +77,26 @@ class VectorCollector(SynchronousCollector):
                 plan.env.name,
                 plan.n_envs,
             )
-        self._begin(plan)
         count = self._thread_count(plan) if batched else 1
         bounds = pairwise(plan.n_envs * i // count for i in range(count + 1))
         self._parts = [_Part(index, slice(*here)) for index, here in enumerate(bounds)]
+        self._start(plan, "building the environments")
+        info: EnvInfo = self._parts[0].envs.info
+        return info
+
+    def _replan(self, plan: Plan, old: Plan, info: EnvInfo) -> EnvInfo | None:
+        if not plan.same_envs(old):
+            return None
+        self._start(plan, "resetting the environments")
+        return info
+
+    def _start(self, plan: Plan, what: str) -> None:
+        self._begin(plan)
         self._copies = []
         first_obs: list[NDArray[Any]] = []
         # One after the other: constructors are seldom made for being called by two threads.
-        run_all(
-            [partial(_build_all, plan, self._parts, first_obs)],
-            plan.deadlines.start,
-            "building the environments",
-        )
+        run_all([partial(_start_all, plan, self._parts, first_obs)], plan.deadlines.start, what)
         self._obs = np.concatenate(first_obs)
-        info: EnvInfo = self._parts[0].envs.info
-        return info
 
     def _fill(self, call: CollectCall) -> Sequence[str]:
         call.buffer.obs[0] = self._obs
@@ -142,21 +147,25 @@ class VectorCollector(SynchronousCollector):
         return self._copies
 
 
-def _build_all(
+def _start_all(
     plan: Plan, parts: list[_Part], first_obs: list[NDArray[Any]], task: ThreadTask
 ) -> None:
+    """Build the environments, unless they are there, and start them from the plan's seeds."""
     batched = plan.env.batched is not None
     for part in parts:
+        seeds = plan.env_seeds[part.columns]
         with _in_use(part):
-            part.envs = build_slice(
-                plan.env,
-                range(part.columns.start, part.columns.stop),
-                plan.env_seeds[part.columns],
-                batched=batched,
-                worker=part.index,
-                # A batch is checked once per rollout, which costs less than once per step.
-                check=plan.check and not batched,
-            )
+            if part.envs is None:
+                part.envs = build_slice(
+                    plan.env,
+                    range(part.columns.start, part.columns.stop),
+                    seeds,
+                    batched=batched,
+                    worker=part.index,
+                    # A batch is checked once per rollout, which costs less than once per step.
+                    check=plan.check and not batched,
+                )
+            part.envs.reseed(seeds)
             first_obs.append(part.envs.first_obs())
         if not task.wanted:
             return

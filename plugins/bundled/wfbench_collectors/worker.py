@@ -37,6 +37,7 @@ class Handler:
 
     def __init__(self, task: WorkerTask, board: Board, end: WorkerEnd) -> None:
         self.task = task
+        self._board = board
         self._notes = board.row(task.worker)
         self._end = end
         self.envs = build_slice(
@@ -58,6 +59,11 @@ class Handler:
         reply = self._answers[kind](body)
         self._notes[Note.ENV] = 0
         return reply
+
+    def close(self) -> None:
+        """Close the environments and release what is shared."""
+        self.envs.close()
+        self._board.close()
 
     def _note_running(self, env: int) -> None:
         self._notes[Note.ENV] = env + 1
@@ -96,12 +102,12 @@ def _answer_all(end: WorkerEnd, worker: int) -> None:
         sequence, kind, body = end.receive()
         reply = b""
         try:
+            if handler is not None and kind in {Kind.BUILD, Kind.CLOSE}:
+                handler.close()
             if kind == Kind.BUILD:
                 handler = _build(body, end)
                 reply = pickle.dumps(Built(handler.envs.info, handler.envs.has_true_state()))
-            elif handler is not None and kind == Kind.CLOSE:
-                handler.envs.close()
-            elif handler is not None:
+            elif handler is not None and kind != Kind.CLOSE:
                 reply = handler.handle(kind, body)
         except Gone:
             raise

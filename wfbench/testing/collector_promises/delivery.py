@@ -35,7 +35,17 @@ def _expect_same(
     steps: Sequence[int] = (STEPS, STEPS),
 ) -> None:
     """Expect what the sequential collector delivers."""
-    delivered = subject.collect(plan, policy, steps)
+    expect_delivered(subject, plan, subject.collect(plan, policy, steps), steps, policy)
+
+
+def expect_delivered(
+    subject: CollectorUnderTest,
+    plan: Plan,
+    delivered: Sequence[Rollout],
+    steps: Sequence[int],
+    policy: Policy = POLICY,
+) -> None:
+    """Expect that these rollouts are the first that the sequential collector delivers."""
     if subject.deterministic:
         expected = subject.reference(plan, policy, steps)
         for number, (rollout, truth) in enumerate(zip(delivered, expected, strict=True)):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from wfbench.collecting.foreign_workers import EXIT_REPORT, death, kill
 from wfbench.collecting.guarded import EnvFault, GuardedEnv
+from wfbench.collecting.lockstep import reset_options
 from wfbench.contract import DeadlineError, Plan, UsageError, WfbenchError, WorkerError
 
 from .collector import GymCollector
@@ -51,7 +52,7 @@ class AsyncCollector(GymCollector):
 
     def _reset(self, plan: Plan) -> NDArray[Any]:
         with self._attributed(plan):
-            self._vector.reset_async()
+            self._vector.reset_async(options=reset_options(plan))
             obs: NDArray[Any] = self._vector.reset_wait(plan.deadlines.start)[0]
             return obs
 

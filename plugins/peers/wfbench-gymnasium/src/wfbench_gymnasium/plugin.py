@@ -23,7 +23,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
             name="gym-sync",
             summary="gymnasium's SyncVectorEnv: one environment after the other in this process",
             factory="wfbench_gymnasium.sync:SyncCollector",
-            capabilities=frozenset({"deterministic"}),
+            capabilities=frozenset({"deterministic", "reset"}),
         ),
         CollectorSpec(
             name="gym-async",
@@ -31,7 +31,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
             factory="wfbench_gymnasium.parallel:AsyncCollector",
             options=AsyncOptions,
             positional="start_method",
-            capabilities=frozenset({"deterministic", "workers"}),
+            capabilities=frozenset({"deterministic", "workers", "reset"}),
             cannot=_ASYNC_CANNOT,
         ),
     ]

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 
 from wfbench.collecting.guarded import GuardedEnv, close_each
+from wfbench.collecting.lockstep import reset_options
 from wfbench.contract import Plan
 
 from .collector import GymCollector
@@ -33,8 +34,7 @@ class SyncCollector(GymCollector):
         return self._vector.envs[0].workflow
 
     def _reset(self, plan: Plan) -> NDArray[Any]:
-        del plan
-        obs: NDArray[Any] = self._vector.reset()[0]
+        obs: NDArray[Any] = self._vector.reset(options=reset_options(plan))[0]
         return obs
 
     def _wait(self, plan: Plan, actions: NDArray[np.int64]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.collecting.lockstep import LockstepCollector
+from wfbench.collecting.lockstep import LockstepCollector, reset_options
 from wfbench.contract import Plan, StepArrays
 from wfbench.contract.record import INFO_FIELDS
 
@@ -26,6 +26,7 @@ class VecEnvCollector(LockstepCollector):
         return vector.observation_space, vector.action_space, workflow
 
     def _reset(self, plan: Plan) -> NDArray[Any]:
+        self._vector.set_options(reset_options(plan))
         obs: NDArray[Any] = self._call(plan, self._vector.reset)
         return obs
 

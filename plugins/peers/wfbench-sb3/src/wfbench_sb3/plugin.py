@@ -33,7 +33,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
             name="sb3-dummy",
             summary="Stable-Baselines3's DummyVecEnv: one environment after the other, in process",
             factory="wfbench_sb3.dummy:DummyCollector",
-            capabilities=frozenset({"deterministic"}),
+            capabilities=frozenset({"deterministic", "reset"}),
         ),
         CollectorSpec(
             name="sb3-subproc",
@@ -41,7 +41,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
             factory="wfbench_sb3.subproc:SubprocCollector",
             options=SubprocOptions,
             positional="start_method",
-            capabilities=frozenset({"deterministic", "workers"}),
+            capabilities=frozenset({"deterministic", "workers", "reset"}),
             cannot=_SUBPROC_CANNOT,
         ),
     ]
