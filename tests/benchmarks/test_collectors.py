@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import gymnasium
@@ -27,6 +28,7 @@ from wfbench.contract import EnvRef
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.policies import NetworkPolicy, RandomPolicy
 from wfbench_cage2 import Cage2Env
+from wfbench_collectors.free_running import AsyncCollector
 from wfbench_collectors.shm import ShmCollector
 from wfbench_collectors.vector import VectorCollector
 
@@ -217,3 +219,35 @@ def _compare(benchmark: Any, step_others: Callable[[], Any], transitions: int) -
     ratio = ratio_estimate(ours, theirs)
     benchmark.extra_info["times"] = round(ratio.value, 1)
     assert ratio.value >= 50
+
+
+@pytest.mark.parametrize(("kind", "factor"), [(ShmCollector, 50), (AsyncCollector, 10)])
+def test_resetting_costs_next_to_nothing_beside_opening(
+    benchmark: Any, kind: Callable[[], Any], factor: float
+) -> None:
+    plans = [make_plan(CAGE2, N_ENVS, seed, deadlines=DEADLINES) for seed in range(4)]
+    forms = [replace(plan, env=replace(CAGE2, form={"orders": "all"})) for plan in plans]
+    collector = kind()
+
+    def measured() -> list[float]:
+        opening, resetting, another_form = [], [], []
+        for plan, form in zip(plans, forms, strict=True):
+            opening.append(_seconds(lambda: collector.open(plan)))  # noqa: B023 (called at once)
+            collector.collect(RandomPolicy(145), 25)
+            resetting.append(_seconds(lambda: collector.reset(plan)))  # noqa: B023 (as above)
+            another_form.append(_seconds(lambda: collector.reset(form)))  # noqa: B023 (as above)
+            collector.close()
+        return [min(times) for times in (opening, resetting, another_form)]
+
+    with collector:
+        opening, resetting, another_form = once(benchmark, measured)
+    benchmark.extra_info["opening / resetting"] = round(opening / resetting)
+    benchmark.extra_info["opening / another form"] = round(opening / another_form)
+    assert opening >= factor * resetting
+    assert opening >= 5 * another_form
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began

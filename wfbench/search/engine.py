@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from time import monotonic
 
+from wfbench.collecting.keeping import keep_open
 from wfbench.contract import Call, Executor, ExecutorError, News
 from wfbench.processes.in_process import InProcessExecutor
 
@@ -29,7 +30,8 @@ def run_searches(searches: Sequence[Search], executor: Executor | None = None) -
     """
     for search in searches:
         search.begin()
-    _Dispatch(searches, executor or InProcessExecutor()).run()
+    with keep_open():
+        _Dispatch(searches, executor or InProcessExecutor()).run()
 
 
 @dataclass

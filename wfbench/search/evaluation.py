@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.keeping import keep_open
 from wfbench.contract import Order, Policy, Rollout, UsageError
 from wfbench.host.options import all_options
 from wfbench.orders import order_code
@@ -19,11 +20,12 @@ from wfbench.search.answer import share_interval
 from wfbench.settings.selection import Choice
 from wfbench.store.sweeps import NORMAL, STRESS, Sweep
 
+from .collectors import sweep_collector
 from .episodes import FIELDS, summarise
 from .job import horizon, horizon_option
 from .playing import Played, play
 from .subjects import Subject
-from .sweep import SweepPlan, sweep_collector
+from .sweep import SweepPlan
 
 _RED = "red"
 _STRESS_SHARE = 4
@@ -79,6 +81,7 @@ def grid(
     return list(product(cells_red, cells_horizon))
 
 
+@keep_open()
 def evaluate(
     subject: Subject, setup: Setup, order: Order, cells: Iterable[tuple[str | None, int | None]]
 ) -> list[EvaluationCell]:
@@ -127,6 +130,7 @@ def _stress(subject: Subject, setup: Setup, order: Order) -> dict[str, float]:
     }
 
 
+@keep_open()
 def sweep_orders(subject: Subject, setup: Setup, orders: Sequence[Order]) -> dict[str, Sweep]:
     """Play a policy that follows any order under each of these on common seeds."""
     plan = SweepPlan(
@@ -156,6 +160,7 @@ class CrossRow:
     """Share of observations on which the policy acts differently than with its own code."""
 
 
+@keep_open()
 def cross_evaluate(
     subject: Subject, setup: Setup, codes: Sequence[Order], judges: Sequence[Order]
 ) -> list[CrossRow]:
@@ -174,6 +179,7 @@ def cross_evaluate(
     return found
 
 
+@keep_open()
 def judge_all(subjects: Sequence[Subject], setup: Setup, judges: Sequence[Order]) -> list[CrossRow]:
     """Judge trained policies, each by every order."""
     return [_cross_row(subject, setup, judges, math.nan) for subject in subjects]

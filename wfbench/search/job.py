@@ -28,7 +28,8 @@ from wfbench.settings.selection import Choice, env_ref
 from wfbench.store.events import written_order
 from wfbench.store.sweeps import NORMAL, STRESS
 
-from .sweep import SweepPlan, sweep_collector
+from .collectors import sweep_collector
+from .sweep import SweepPlan
 
 _SOURCES = ("last-episodes", "evaluate")
 _STRESS_SHARE = 4

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.collecting.seeding import Purpose, make_plan
-from wfbench.contract import CollectError, Collector, EnvRef, Policy, Rollout
+from wfbench.contract import CollectError, EnvRef, Policy, Rollout
 from wfbench.orders.compliance import Shaper
 from wfbench.settings.selection import Choice
 
+from .collectors import build_collector
 from .episodes import FIELDS, rows_of
 
 MAX_ENVS = 1000
@@ -51,8 +52,7 @@ def play(
     many environments as are cheap to have.
     """
     n_envs = min(episodes, n_envs or (MAX_SCALAR_ENVS if ref.batched is None else MAX_ENVS))
-    built: Collector = collector.build()
-    with built:
+    with build_collector(collector) as built:
         built.open(make_plan(ref, n_envs, seed, purpose=Purpose.EVALUATION))
         quota = _Quota(episodes, n_envs, each="deterministic" in collector.spec.capabilities)
         kept: list[list[NDArray[np.float64]]] = [[] for _ in shapers]

@@ -24,7 +24,6 @@ from wfbench.contract.forms import FormOptions, shaped_ref
 from wfbench.orders import format_order
 from wfbench.orders.compliance import Episodes, Shaper
 from wfbench.orders.forms import shown_code
-from wfbench.settings.selection import Choice
 from wfbench.store.sweeps import Sweep
 
 _PATIENCE = 4
@@ -98,15 +97,6 @@ class SweepPlan:
             f"{missing.sum()} of {self.episodes} episodes did not end within "
             f"{_PATIENCE * self.episode_steps} steps; the environment's episodes are longer"
         )
-
-
-def sweep_collector(ref: EnvRef, chosen: Choice) -> Callable[[], Collector]:
-    """Return what steps a sweep: the chosen collector only where its processes are worth it.
-
-    One without a step barrier would play on in some environments and starve others.
-    """
-    here = ref.batched is not None or "deterministic" not in chosen.spec.capabilities
-    return InProcessCollector if here else chosen.build
 
 
 def choices_met(

@@ -25,6 +25,7 @@ from wfbench.store.events import (
 from wfbench.store.sweeps import NORMAL, Sweep
 
 from .budget import time_for
+from .collectors import build_collector
 from .episodes import EpisodeWindow, Summary, rows_of, summarise
 from .job import SearchJob, calling
 from .phases import PhaseClock
@@ -70,7 +71,7 @@ class Training:
         with clock.phase("loop"):
             plan = make_plan(self._ref, task.budget.n_envs, task.seed)
             with clock.phase("start_up"), calling(f"collector {job.collector.spec.name!r}"):
-                collector: Collector = job.collector.build()
+                collector = build_collector(job.collector)
                 info = collector.open(plan)
             try:
                 with clock.phase("start_up"), calling(f"trainer {job.trainer.spec.name!r}"):

@@ -11,6 +11,8 @@ from wfbench.processes.limits import usable_cores
 
 _HANDOVER = 60.0
 """Seconds in which a worker must have taken a call."""
+_CLOSE_GRACE = 6.0
+"""Seconds in which an idle worker must have closed its collectors."""
 _EXIT_GRACE = 1.0
 """Grace period for an exit code after a worker has closed its connection."""
 
@@ -50,10 +52,14 @@ class ProcessesExecutor:
         _end(self._busy.pop(key))
 
     def close(self) -> None:
-        """Kill every worker."""
-        workers, self._idle, self._busy = [*self._idle, *self._busy.values()], [], {}
-        for worker in workers:
+        """Kill the workers that are busy, and let the others close their collectors."""
+        idle, busy, self._idle, self._busy = self._idle, self._busy, [], {}
+        for worker in busy.values():
             _end(worker)
+        for worker in idle:
+            worker.channel.close()
+        for worker in idle:
+            _end(worker, _CLOSE_GRACE)
 
     def _receive(self, key: int) -> list[News]:
         worker = self._busy[key]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from wfbench.collecting.keeping import keep_open
 from wfbench.contract import load_object
 from wfbench.processes.children import parent_channel
 
 
 def main(descriptor: str) -> None:
-    """Run calls until the executor closes its end."""
+    """Run calls until the executor closes its end; collectors stay open from call to call."""
     channel = parent_channel(descriptor)
-    try:
+    with keep_open(), suppress(EOFError, BrokenPipeError):
         while True:
             call = channel.recv()
             for value in load_object(call.function)(call.argument):
                 channel.send(("value", value))
             channel.send(("ended", None))
-    except (EOFError, BrokenPipeError):
-        return
