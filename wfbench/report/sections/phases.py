@@ -21,9 +21,9 @@ def phases_exhibit(searches: Sequence[RecordedSearch]) -> doc.Exhibit:
     return doc.Exhibit(
         title="Where did the time go?",
         reading="Share of the seconds of work by phase; work adds up over everything that ran at "
-        "the same time. Start-up is building environments and learner for every workflow; env, "
-        "transport, inference and idle are collecting; update is learning; search is choosing and "
-        "scoring orders.",
+        "the same time. Start-up is opening or resetting the collector and building the learner; "
+        "env, transport, inference and idle are collecting; update is learning; search is choosing "
+        "and scoring orders.",
         table=table(("combination", *(f"{p} (%) .1" for p in PHASES), "work (s) .2"), rows),
         picture=doc.Shares("combination", tuple(PHASES)),
     )
