@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiling import compiled
-from .kernel import find_slot, hash_words, pack_row
+from .table import find_slot, hash_words, pack_row
 
 
 @compiled

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from wfbench.contract import Acts, CollectError, PolicySnapshot, UsageError
 
 if TYPE_CHECKING:
-    from .kernel import EntryTable
+    from .kernel import Networks, Room
+    from .table import EntryTable
 
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Weights [inputs, outputs] and biases [outputs]."""
@@ -60,12 +61,8 @@ class NetworkPolicy:
             raise UsageError("the critic must have one output")
         self.num_actions = self.actor[-1][0].shape[1]
         self.table_rows = table_rows
-        self._networks = (
-            *_flat(self.actor, self.condition),
-            *_flat(self.critic, self.condition),
-        )
         self._tables: dict[str, EntryTable] = {}
-        self._work_space: tuple[NDArray[Any], ...] = ()
+        self._compiled: tuple[Networks, Room] | None = None
 
     @classmethod
     def initial(
@@ -105,6 +102,7 @@ class NetworkPolicy:
             np.empty(count, dtype=np.float32),
         )
         table = self._table(rows)
+        networks, room = self._ready()
         raw = rows.view(np.uint8)
         done = 0
         while True:
@@ -114,20 +112,17 @@ class NetworkPolicy:
                 draws,
                 done,
                 table.capacity < table.max_rows,
-                *self._networks,
+                networks,
                 table.used,
                 table.slots,
-                table.hashes,
-                table.words,
-                table.cdf,
-                table.log_probs,
-                table.values,
+                table.entries,
+                room,
                 *acts,
-                *self._work_space,
             )
             if done == count:
                 return acts
             if done == kernel.NOT_FINITE:
+                self._tables.clear()  # they hold what was refused
                 raise CollectError(
                     f"policy version {self.version} gives no probabilities for an observation: "
                     "its weights or the observation are not finite; lower the learning rate "
@@ -183,12 +178,23 @@ class NetworkPolicy:
         dtype = np.uint8 if rows.dtype == np.uint8 else np.float32
         return np.ascontiguousarray(rows, dtype=dtype)
 
+    def _ready(self) -> tuple[Networks, Room]:
+        """Return the networks as compiled code takes them, and room for it."""
+        if self._compiled is None:
+            from .kernel import Networks, new_room
+            from .layers import flatten
+
+            networks = Networks(
+                *flatten(self.actor, self.condition), *flatten(self.critic, self.condition)
+            )
+            self._compiled = networks, new_room(networks)
+        return self._compiled
+
     def _table(self, rows: NDArray[Any]) -> EntryTable:
-        from .kernel import EntryTable, work_space
+        from .table import EntryTable
 
         kind = rows.dtype.str
         if kind not in self._tables:
-            self._work_space = work_space(self._networks[1], self._networks[3])
             row_bytes = self.obs_size * rows.itemsize
             self._tables[kind] = EntryTable(
                 row_bytes, self.num_actions, self.table_rows, _FIRST_TABLE_BYTES
@@ -251,16 +257,3 @@ def _random_layers(rng: np.random.Generator, sizes: Sequence[int]) -> list[Layer
             )
         )
     return layers
-
-
-def _flat(
-    layers: Sequence[Layer], condition: NDArray[np.float32]
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Flatten the layers for the compiled code, the condition merged into the first biases."""
-    (weights, biases), *rest = layers
-    obs_size = weights.shape[0] - condition.size
-    constant = condition.astype(np.float64) @ weights[obs_size:].astype(np.float64)
-    merged = [(weights[:obs_size], (biases + constant).astype(np.float32)), *rest]
-    flat = np.concatenate([part.reshape(-1) for layer in merged for part in layer])
-    sizes = [obs_size, *(layer[0].shape[1] for layer in merged)]
-    return np.ascontiguousarray(flat, dtype=np.float32), np.array(sizes, dtype=np.int64)

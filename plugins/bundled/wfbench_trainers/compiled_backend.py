@@ -13,11 +13,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.policies.layers import BLOCK
+
 from .batch import Batch
 from .crew import Crew, Task
 from .grouping import Groups, group_rows, inputs_of
 from .layouts import (
-    BLOCK,
     Floats,
     Inputs,
     new_gradients,

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import aligned, compiled
-from .tiles import LANES
+from wfbench.policies.layers import BLOCK
+from wfbench.policies.tiles import LANES, aligned
 
-BLOCK = 64
-"""Rows of a block."""
+from .compiling import compiled
 
 Floats = NDArray[np.float32]
 

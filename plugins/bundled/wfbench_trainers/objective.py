@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.policies.kernel import exponentials
+from wfbench.policies.elementary import exponentials
+from wfbench.policies.layers import BLOCK
 
 from .compiling import compiled, part
 from .grouping import group_rows
-from .layouts import BLOCK, Floats
+from .layouts import Floats
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from wfbench.policies.layers import BLOCK
+
 from .compiling import compiled
-from .layouts import BLOCK
 from .objective import policy_rows, value_rows
 from .perceptron import backward, forward
 

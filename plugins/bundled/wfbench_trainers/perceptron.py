@@ -10,48 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from wfbench.policies.elementary import tangents
+from wfbench.policies.tiles import HEIGHT, gather, multiply, scatter
+
 from .compiling import part
-from .tiles import HEIGHT, gather, multiply, scatter
-
-_LIMIT = np.float32(7.90531110763549805)
-"""Beyond it the hyperbolic tangent is 1 in float32."""
-_A1, _A3, _A5, _A7, _A9, _A11, _A13 = (
-    np.float32(factor)
-    for factor in (
-        4.89352455891786e-03,
-        6.37261928875436e-04,
-        1.48572235717979e-05,
-        5.12229709037114e-08,
-        -8.60467152213735e-11,
-        2.00018790482477e-13,
-        -2.76076847742355e-16,
-    )
-)
-_B0, _B2, _B4, _B6 = (
-    np.float32(factor)
-    for factor in (
-        4.89352518554385e-03,
-        2.26843463243900e-03,
-        1.18534705686654e-04,
-        1.19825839466702e-06,
-    )
-)
-
-
-@part
-def tangents(values: Any, count: int) -> None:
-    """Replace numbers by their hyperbolic tangent: a ratio of polynomials, in vector code."""
-    for j in range(count):
-        x = values[j]
-        # Not min and max: NaN must stay NaN.
-        if x > _LIMIT:  # noqa: PLR1730 (see above)
-            x = _LIMIT
-        if x < -_LIMIT:  # noqa: PLR1730 (see above)
-            x = -_LIMIT
-        s = x * x
-        above = ((((((_A13 * s + _A11) * s + _A9) * s + _A7) * s + _A5) * s + _A3) * s + _A1) * x
-        below = ((_B6 * s + _B4) * s + _B2) * s + _B0
-        values[j] = above / below
 
 
 @part

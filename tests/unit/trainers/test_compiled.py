@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wfbench.contract import UsageError
+from wfbench.policies.elementary import tangents
 from wfbench_trainers.adam import Adam
 from wfbench_trainers.batch import Batch
 from wfbench_trainers.compiled_backend import CompiledBackend
@@ -23,7 +24,6 @@ from wfbench_trainers.documented import DocumentedPpo
 from wfbench_trainers.networks import ActorCritic, orthogonal
 from wfbench_trainers.objective import Transitions, Weighting
 from wfbench_trainers.options import DocumentedOptions, PpoOptions
-from wfbench_trainers.perceptron import tangents
 from wfbench_trainers.ppo import Ppo
 from wfbench_trainers.torch_backend import TorchBackend
 

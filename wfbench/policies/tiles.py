@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from .compiling import part
 
@@ -26,6 +28,13 @@ _VECTOR = ir.VectorType(_FLOAT, LANES)
 _INDEX = ir.IntType(64)
 _SHORT = ir.IntType(32)
 _INTEGER = types.intp
+
+
+def aligned(size: int) -> NDArray[np.float32]:
+    """Return zeros that begin with a cache line, which vectors are read fastest from."""
+    spare = np.zeros(size + LANES, dtype=np.float32)
+    first = -spare.ctypes.data % (4 * LANES) // 4
+    return spare[first : first + size]
 
 
 class _Writer:
