@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wfbench.host.manager import Broken, PluginHost
+    from wfbench.host.manager import Broken, PluginHost, PluginSettings
 
 
 @dataclass
@@ -63,23 +63,29 @@ def configure(
 def plugin_host() -> PluginHost:
     """Return the plugins in use, loaded by the first call."""
     from wfbench.contract import PluginError
-    from wfbench.host.manager import PluginSettings, load_plugins
+    from wfbench.host.manager import load_plugins
 
     if _STATE.host is None:
-        only = os.environ.get("WFBENCH_LOAD_PLUGINS")
-        settings = PluginSettings(
-            directories=_STATE.directories,
-            external=_STATE.external,
-            only=None if only is None else _names(only),
-            blocked=_names(os.environ.get("WFBENCH_BLOCK_PLUGINS", "")),
-            reserved_commands=_STATE.reserved,
-        )
-        found = load_plugins(settings)
+        found = load_plugins(plugin_settings())
         if _STATE.strict and found.broken:
             first = found.broken[0]
             raise PluginError(f"--strict-plugins: {broken_line(first)}") from first.error
         _STATE.host = found
     return _STATE.host
+
+
+def plugin_settings() -> PluginSettings:
+    """Return which plugins are to be loaded."""
+    from wfbench.host.manager import PluginSettings
+
+    only = os.environ.get("WFBENCH_LOAD_PLUGINS")
+    return PluginSettings(
+        directories=tuple(folder.resolve() for folder in _STATE.directories),
+        external=_STATE.external,
+        only=None if only is None else _names(only),
+        blocked=_names(os.environ.get("WFBENCH_BLOCK_PLUGINS", "")),
+        reserved_commands=_STATE.reserved,
+    )
 
 
 def broken_plugins() -> list[Broken]:

@@ -7,11 +7,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from wfbench.api import gating
+from wfbench.api import gating, revisions
 from wfbench.api.results import Result, Watcher
 from wfbench.benchmarks.gate.baseline_store import DEFAULT as BASELINES
 from wfbench.benchmarks.gate.calibration import DEFAULT as CALIBRATION
+from wfbench.cli import quantities
 from wfbench.cli.arguments import (
+    SELECTOR,
     Baselines,
     Collectors,
     ComplianceMargin,
@@ -82,10 +84,28 @@ def compare(
     """
 
 
+_OF_REVISIONS = {"collector", "env", "n_envs", "detect", "budget", "seconds"}
+_OF_BASELINES = {"run", "rounds", "minimum_effect", "busy"}
+
+
 def _check(*, smoke: bool, baselines: Path, progress: Watcher, **given: Any) -> Result:
+    against = given.pop("against", None)
+    busy = given.pop("busy")
+    if busy != "inconclusive":
+        given["busy"] = busy
+    wrong = given.keys() & (_OF_REVISIONS if against is None else _OF_BASELINES)
+    if wrong:
+        where = "only with" if against is None else "not with"
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(wrong))
+        raise UsageError(f"{flags}: {where} --against REV")
+    if against is not None and not smoke:
+        for name, read in (("detect", quantities.share), ("budget", quantities.seconds)):
+            if name in given:
+                given[name] = read(given[name])
+        return revisions.check_against(against, **given, baselines=baselines, progress=progress)
     if not smoke:
         return gating.check(**given, baselines=baselines, progress=progress)
-    if given != {"inconclusive": "ok", "busy": "inconclusive"}:
+    if against is not None or given != {"inconclusive": "ok"}:
         raise UsageError("--smoke judges no speed; leave the other options out")
     return gating.check_gate(baselines=baselines, progress=progress)
 
@@ -93,6 +113,12 @@ def _check(*, smoke: bool, baselines: Path, progress: Watcher, **given: Any) -> 
 @verb(_check, progress="lines")
 def check(
     *,
+    against: Annotated[
+        str | None,
+        "REV",
+        "Instead of a baseline: build this git revision of the project in the current folder and "
+        "measure it and the working tree in turns.",
+    ] = None,
     baseline: Annotated[
         str | None, "NAME|FILE", "Baseline to check. [default: the only one]"
     ] = None,
@@ -108,6 +134,25 @@ def check(
         "SHARE",
         "Smallest change that counts, such as 0.1. [default: from the calibration]",
     ] = None,
+    collector: Annotated[
+        list[str] | None,
+        SELECTOR,
+        "With --against: collector to measure. Repeatable. [default: all of the project]",
+    ] = None,
+    env: Annotated[str | None, SELECTOR, "With --against: environment. [default: cage2]"] = None,
+    n_envs: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --against: number of environments. [default: 200]"),
+    ] = None,
+    detect: Annotated[
+        str | None, "SHARE", "With --against: slow-down that must be found. [default: 10%]"
+    ] = None,
+    budget: Annotated[
+        str | None, "TIME", "With --against: time to spend, such as 90s or 10m. [default: 10m]"
+    ] = None,
+    seconds: Annotated[
+        float | None, "With --against: seconds per side and pair of processes. [default: 1]"
+    ] = None,
     inconclusive: Inconclusive = "ok",
     busy: Annotated[
         Literal["inconclusive", "judge"],
@@ -122,13 +167,14 @@ def check(
     md: Annotated[Path | None, "FILE", "Also write a pull-request comment."] = None,
     smoke: Annotated[bool, "Test whether the gate works here. Judges no speed."] = False,
 ) -> None:
-    """Measure a baseline's cases again and fail if one got slower.
+    """Fail if something got slower: against a baseline, or against another revision.
 
-    Ratios to a reference case of the same rounds are compared, so the baseline may come from
-    another machine. What looks slower is measured a second time before it counts. A baseline of
-    learning is compared with the searches named with --run. Exit codes: 1 something got slower or
-    learns worse, 3 a sample failed, 4 inconclusive (with --inconclusive fail), 5 no baseline, or
-    not comparable.
+    --against judges rate, CPU time, memory and start-up of two revisions that are measured in
+    turns on this machine, until what --detect asks for would be found. Against a baseline, ratios
+    to a reference case of the same rounds are compared, so it may come from another machine. What
+    looks slower is measured a second time before it counts. A baseline of learning is compared
+    with the searches named with --run. Exit codes: 1 something got slower or learns worse, 3 a
+    sample failed, 4 inconclusive (with --inconclusive fail), 5 no baseline, or not comparable.
     """
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from time import monotonic, sleep
 from typing import IO
 
@@ -88,14 +89,15 @@ def end_session(leader: int) -> None:
 
 
 class Child:
-    """A new interpreter that runs `main` of a module, and a channel to it.
+    """A new interpreter that runs `main` of a module, or a script, and a channel to it.
 
-    Its `main` gets its end of the channel by `parent_channel`. It leads a session of its own.
+    Its `main` gets its end of the channel by `parent_channel`. A script gets the descriptor as its
+    argument and imports what its environment says. It leads a session of its own.
     """
 
     def __init__(
         self,
-        module: str,
+        module: str | Path,
         variables: Mapping[str, str],
         *,
         stdout: int = subprocess.DEVNULL,
@@ -105,7 +107,7 @@ class Child:
         try:
             with theirs:
                 self.process = subprocess.Popen(  # noqa: S603 (our own interpreter and module)
-                    python_command(module, str(theirs.fileno())),
+                    _command(module, str(theirs.fileno())),
                     pass_fds=(theirs.fileno(),),
                     stdin=subprocess.DEVNULL,
                     stdout=stdout,
@@ -134,6 +136,12 @@ class Child:
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(_GRACE)
         return code
+
+
+def _command(module: str | Path, descriptor: str) -> list[str]:
+    if isinstance(module, Path):
+        return [sys.executable, str(module), descriptor]
+    return python_command(module, descriptor)
 
 
 def parent_channel(descriptor: str) -> Channel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import IO, Any
 
 from .children import Child, exit_code
@@ -14,15 +15,20 @@ class IsolationError(Exception):
 
 
 class Isolated:
-    """A process that runs `main` of a module and answers questions.
+    """A process that runs `main` of a module, or a script, and answers questions.
 
     Whatever it started ends with it. `variables` are added to its environment. It carries no mark
     of an owner: it does what this process would do, it is not a worker.
     """
 
-    def __init__(self, module: str, variables: Mapping[str, str] | None = None) -> None:
+    def __init__(self, module: str | Path, variables: Mapping[str, str] | None = None) -> None:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         self._child = Child(module, variables or {}, stderr=self._errors)
+
+    @property
+    def pid(self) -> int:
+        """Return its number."""
+        return self._child.process.pid
 
     def ask(self, question: Any, limit: float) -> Any:
         """Return the answer to a question; raise IsolationError without one in `limit` seconds."""

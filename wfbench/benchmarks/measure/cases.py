@@ -53,8 +53,16 @@ def rebuild_case(host: PluginHost, stored: Case) -> Case:
     collector = _rebuilt(host, "collector", name, stored.options)
     if collector.label != stored.label:
         raise UsageError(f"{stored.label} is {collector.label} now: a default has changed")
-    env = _rebuilt(host, "env", stored.env.name, {**stored.env.options, **stored.env.form})
-    return _case(collector, env, stored.n_envs, stored.policy)
+    return _case(collector, _env(host, stored), stored.n_envs, stored.policy)
+
+
+def env_label(host: PluginHost, stored: Case) -> str:
+    """Return the selector that chooses the environment of a stored case now."""
+    return _env(host, stored).label
+
+
+def _env(host: PluginHost, stored: Case) -> Choice:
+    return _rebuilt(host, "env", stored.env.name, {**stored.env.options, **stored.env.form})
 
 
 def _case(collector: Choice, env: Choice, n_envs: int, policy: str) -> Case:

@@ -1,4 +1,4 @@
-"""What `wfbench check` decided about a baseline of speed."""
+"""What `wfbench check` decided about a baseline of speed, and every stored verdict."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from wfbench.store.event_log import plain
 from .bench import work_check
 from .common import table, worst
 from .comparison import decode_comparison, gate_outcome, learning_check_section, outcome_of
+from .revisions import decode_revisions, revisions_section
 
 _STORED = ("baseline", "reference", "threshold", "cells", "unequal")
 
@@ -73,6 +74,8 @@ def check_data(found: SpeedCheck, notes: Sequence[str], **more: Any) -> dict[str
 
 def stored_check_section(values: Mapping[str, Any]) -> Section:
     """Return the section of a `verdict.json`, of speed or of learning."""
+    if values.get("of") == "revisions":
+        return revisions_section(decode_revisions(values))
     if values.get("of") == "learning":
         return learning_check_section(
             str(values["baseline"]), decode_comparison(values["comparison"])

@@ -1,0 +1,3 @@
+"""A collector whose threads share the GIL."""
+
+from __future__ import annotations

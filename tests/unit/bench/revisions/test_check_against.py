@@ -1,0 +1,86 @@
+"""Whole checks of a stranger's package: real builds, real processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+from xml.etree import ElementTree as Xml
+
+import pytest
+
+SMALL = ("--env", "synthetic", "--n-envs", "4")
+SHORT = ("--seconds", "0.1", "--detect", "150%", "--budget", "20s")
+FILES = ("--out", "o", "--md", "c.md")
+
+
+def wfbench(repository: Any, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "wfbench", *arguments],
+        cwd=repository.path,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+
+def test_a_slow_working_tree_fails_by_name(repository: Any) -> None:
+    repository.plant(3.0)
+    done = wfbench(repository, "check", "--against", "HEAD", *SMALL, *SHORT, *FILES)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "REGRESSED: threads, 4 envs got slower by " in done.stdout
+    verdict = json.loads((repository.path / "o" / "verdict.json").read_text())
+    assert (verdict["schema"], verdict["of"], verdict["exit_code"]) == (
+        "wfbench/verdict/1",
+        "revisions",
+        1,
+    )
+    cells = {cell["metric"]: cell for cell in verdict["cells"]}
+    assert cells["rate"]["again"]["verdict"] == cells["CPU time"]["verdict"] == "regressed"
+    [suite] = Xml.parse(repository.path / "o" / "junit.xml").getroot()  # noqa: S314 - we wrote it
+    assert suite.get("tests") == "4"
+    assert "**failed**: REGRESSED: threads, 4 envs" in (repository.path / "c.md").read_text()
+    pairs = (repository.path / "o" / "pairs.jsonl").read_text().splitlines()
+    assert len(pairs) >= 16, "what looks slower is measured twice"
+    shown = wfbench(repository, "report", "o/verdict.json")
+    assert "REGRESSED: threads, 4 envs" in shown.stdout, shown.stderr
+    assert repository.git("status", "--porcelain") == (
+        "M src/wfbench_threads/collector.py\n?? c.md\n?? o/"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("--against", "nowhere"), 2, "there is no revision 'nowhere'"),
+        (("--against", "HEAD", "--rounds", "3"), 2, "--rounds: not with --against REV"),
+        (("--detect", "10%"), 2, "--detect: only with --against REV"),
+        (("--against", "HEAD", "--detect", "much"), 2, "'much' is not a share such as 10%"),
+        (("--against", "HEAD", "--budget", "5 weeks"), 2, "is not a time such as 90s"),
+        (("--against", "HEAD", "--collector", "gone"), 2, "there is no collector 'gone'"),
+        (("--against", "HEAD", "--env", "gone"), 2, "there is no env 'gone'"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line(
+    repository: Any, arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    done = wfbench(repository, "check", *arguments)
+    assert (done.returncode, len(done.stderr.splitlines())) == (code, 1), done.stderr
+    assert says in done.stderr
+
+
+def test_a_collector_that_only_the_working_tree_has_cannot_be_compared(repository: Any) -> None:
+    repository.write("src/wfbench_threads/plugin.py", 'name="', "new-")
+    done = wfbench(repository, "check", "--against", "HEAD", *SMALL)
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert "nothing can be compared: new-threads, 4 envs" in done.stderr
+    assert "there is no collector 'new-threads'" in done.stderr
+
+
+def test_a_package_without_collectors_says_what_to_name(repository: Any) -> None:
+    repository.write("src/wfbench_threads/plugin.py", "    return [", "]\n    return [")
+    done = wfbench(repository, "check", "--against", "HEAD", *SMALL)
+    assert done.returncode == 2
+    assert "wfbench-threads offers no collector for synthetic; name one" in done.stderr

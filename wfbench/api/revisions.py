@@ -1,0 +1,143 @@
+"""`wfbench.check_against`: the working tree beside another revision, on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from wfbench.api.gating import Strictness
+from wfbench.api.hosting import plugin_host, plugin_settings
+from wfbench.api.results import Progress, Result, Values, Watcher, as_list
+from wfbench.benchmarks.gate import baseline_store as store
+from wfbench.benchmarks.gate.baseline_store import Baseline
+from wfbench.benchmarks.measure.cases import env_label
+from wfbench.benchmarks.revisions import check as gate
+from wfbench.benchmarks.revisions.model import Pair, Request
+from wfbench.benchmarks.revisions.series import Effort, RevisionCheck, Watch
+from wfbench.contract import ExitCode, UsageError
+from wfbench.report.document import Section
+from wfbench.report.sections.revisions import revisions_data, revisions_section
+from wfbench.store.files import write_json, write_whole
+from wfbench.store.places import new_name
+
+
+class RevisionCheckResult(Result, schema="verdict/1"):
+    """What differs between two revisions, and the verdict on it."""
+
+    check: RevisionCheck
+    directory: Path
+    """Where verdict.json, junit.xml and the pairs are."""
+    inconclusive: Strictness = "ok"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """OK, REGRESSION, TRIAL_FAILED or INCONCLUSIVE."""
+        return self.check.exit_code(inconclusive_fails=self.inconclusive == "fail")
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing got worse."""
+        return self.exit_code is ExitCode.OK
+
+    def _values(self) -> Values:
+        return {"out": str(self.directory), **self.verdict()}
+
+    def verdict(self) -> dict[str, Any]:
+        """Return what verdict.json holds."""
+        return revisions_data(self.check, exit_code=self.exit_code)
+
+    def _sections(self) -> Sequence[Section]:
+        return [revisions_section(self.check, strict=self.inconclusive == "fail")]
+
+
+def check_against(
+    revision: str,
+    *,
+    collector: str | Sequence[str] = (),
+    env: str | None = None,
+    n_envs: int | None = None,
+    policy: str | None = None,
+    baseline: str | Path | None = None,
+    baselines: str | Path = store.DEFAULT,
+    detect: float = 0.10,
+    budget: float = 600.0,
+    seconds: float = 1.0,
+    seed: int = 0,
+    inconclusive: Strictness = "ok",
+    out: str | Path | None = None,
+    md: str | Path | None = None,
+    progress: Watcher | None = None,
+) -> RevisionCheckResult:
+    """Compare the working tree of the project in the current folder with another revision.
+
+    revision: what git knows it by, such as "origin/main".
+    collector, env, n_envs, policy: what to measure; default: every collector of the project, on
+        cage2 with 200 environments and a random policy.
+    baseline: measure its cases instead.
+    detect: the slow-down that must be found, as a share.
+    budget: seconds to spend. If they are not enough, the result says what they were enough for.
+    seconds: per side and pair of processes.
+    inconclusive, out, md: as of `check`.
+
+    Both are built and measured in turns on this machine: rate, CPU time per transition, memory and
+    start-up. What looks worse is measured a second time before it counts.
+
+    Example: wfbench.check_against("origin/main", collector="shm").passed
+    """
+    if md is not None and not Path(md).parent.is_dir():
+        raise UsageError(f"--md {md}: there is no such directory; make it first")
+    usual = Path("results") / "checks" / new_name(datetime.now().astimezone())
+    directory = usual if out is None else Path(out)
+    chosen = {"env": env, "n_envs": n_envs, "policy": policy}
+    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    requests = [Request(one, **given) for one in as_list(collector)]
+    if baseline is not None:
+        if requests or given:
+            raise UsageError("--baseline already says what to measure; leave the others out")
+        requests = _requests_of(store.find_baseline(Path(baselines), str(baseline)))
+    found = gate.check_against(
+        revision,
+        requests=requests,
+        like=Request("all", **given),
+        effort=Effort(detect=detect, budget=budget, seconds=seconds, seed=seed),
+        out=directory,
+        plugins=plugin_settings(),
+        watch=_watching(progress),
+    )
+    result = RevisionCheckResult(found, directory, inconclusive)
+    write_json(directory / "verdict.json", result.schema, result.verdict())
+    write_whole(directory / "junit.xml", result.report("junit").encode())
+    if md is not None:
+        write_whole(Path(md), result.report("md").encode())
+    return result
+
+
+def _requests_of(path: Path) -> list[Request]:
+    found = store.read_baseline(path)
+    if not isinstance(found, Baseline):
+        raise UsageError(f"{found.name} is a baseline of learning; --against measures speed")
+    host = plugin_host()
+    cases = [cell.case for cell in found.cells]
+    return [Request(c.label, env_label(host, c), c.n_envs, c.policy) for c in cases]
+
+
+def _watching(progress: Watcher | None) -> Watch | None:
+    if progress is None:
+        return None
+    taken = 0
+
+    def update(request: Request, pair: Pair) -> None:
+        nonlocal taken
+        taken += 1
+        if pair.failure is not None:
+            said = f"failed: {pair.failure}"
+        else:
+            old, new = pair.figures("rate")
+            said = f"{old:,.0f} and {new:,.0f} transitions/s"
+        again = "again, " if pair.round >= gate.AGAIN else ""
+        number = pair.round % gate.AGAIN + 1
+        progress(Progress(taken, 0, f"{again}round {number}  {request.label}  {said}", pair))
+
+    return update

@@ -1,0 +1,3 @@
+"""Two revisions of a project, measured in turns on this machine."""
+
+from __future__ import annotations
