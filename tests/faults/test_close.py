@@ -15,6 +15,7 @@ from wfbench.contract import DeadlineError, Plan
 from wfbench.policies import RandomPolicy
 from wfbench.processes.segments import segment_dir
 from wfbench.testing.harness import footprint
+from wfbench_collectors.free_running import AsyncCollector
 
 POLICY = RandomPolicy(4)
 CLOSED_WITHIN = 5.0
@@ -103,13 +104,17 @@ def test_with_all_workers_killed(
 
 
 def test_with_workers_busy_in_native_code(
-    build: Callable[..., Any], plan_of: Callable[..., Plan], closing: Callable[[Any], None]
+    build: Callable[..., Any],
+    plan_of: Callable[..., Plan],
+    closing: Callable[[Any], None],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     collector = build()
     collector.open(plan_of("Busy", step=1.0))
     with pytest.raises(DeadlineError):
         collector.collect(POLICY, 5)
     closing(collector)
+    assert caplog.messages == [], "the error has said it already"
 
 
 def test_with_envs_that_never_close_and_ignore_sigterm(
@@ -118,6 +123,38 @@ def test_with_envs_that_never_close_and_ignore_sigterm(
     collector = build()
     collector.open(plan_of("StubbornClose"))
     closing(collector)
+
+
+def test_a_worker_that_has_to_be_killed_is_reported(
+    build: Callable[..., Any],
+    plan_of: Callable[..., Plan],
+    closing: Callable[[Any], None],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    collector = build()
+    plan = plan_of(fault="close-hang", fault_env=3)
+    collector.open(plan)
+    collector.collect(POLICY, 5)
+    closing(collector)
+    [warning] = caplog.messages
+    assert f"(in env 3, seed {plan.env_seeds[3]}) did not end within 0.9 s" in warning
+
+
+def test_a_hung_environment_that_async_passed_over_is_reported_at_close(
+    plan_of: Callable[..., Plan],
+    closing: Callable[[Any], None],
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+) -> None:
+    marker = tmp_path / "hung"
+    collector = AsyncCollector(workers=2)
+    collector.open(plan_of(fault="hang@3", fault_env=3, fault_once=str(marker)))
+    while not marker.exists():
+        assert collector.collect(POLICY, 5).transitions == 20
+    assert collector.collect(POLICY, 5).transitions == 20
+    closing(collector)
+    [warning] = caplog.messages
+    assert warning.startswith("worker 1 (in env 3, seed ")
 
 
 def test_after_a_keyboard_interrupt(

@@ -12,23 +12,26 @@ from numpy.typing import NDArray
 
 from wfbench.contract import BatchEnv, EnvRef, StepArrays
 
-from .checks import has_nan
+from .checks import flaw_of
 from .scalar import EnvSlice, ScalarSlice
 
 
 class BatchSlice(EnvSlice):
     """Some environments of a plan as one `BatchEnv`; the counterpart of `ScalarSlice`.
 
-    What the batch raises cannot be attributed to one environment; NaN can.
+    What the batch raises cannot be attributed to one environment; a bad value can.
     """
 
     def reset(self, obs: NDArray[Any]) -> None:
         """Start every env's stream of episodes from its seed and write the first observations."""
         with self._attributed():
             self._env.reset(np.array(self._seeds, dtype=np.uint64), obs)
-        if self._check and has_nan(obs):
-            row = int(np.isnan(obs.reshape(len(obs), -1)).any(axis=1).argmax())
-            raise self._fault(ValueError("reset wrote an observation with NaN in it"), row=row)
+        unbounded = self.info.unbounded
+        if self._check and flaw_of(obs, unbounded=unbounded) is not None:
+            flaws = [flaw_of(one, unbounded=unbounded) for one in obs]
+            row = next(row for row, flaw in enumerate(flaws) if flaw is not None)
+            error = ValueError(f"reset wrote an observation with {flaws[row]} in it")
+            raise self._fault(error, row=row)
 
     def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
         """Step every environment; row i of `out` is of the i-th of them."""
@@ -37,7 +40,7 @@ class BatchSlice(EnvSlice):
         except self._faults as error:
             raise self._fault(error) from error
         if self._check:
-            self._refuse_nan(out)
+            self._refuse_flaws(out)
             finite = np.isfinite(out.rewards)
             if not finite.all():
                 row = int(finite.argmin())

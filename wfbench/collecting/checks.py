@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from wfbench.contract import EnvInfo, StepArrays
 
-_NO_ROWS: NDArray[np.intp] = np.empty(0, np.intp)
-
 
 def info_of(env: Any) -> EnvInfo:
     """Return shapes and workflow model of an environment; raise TypeError if it does not fit."""
@@ -31,7 +29,14 @@ def info_of_spaces(space: Any, actions: Any, workflow: Any) -> EnvInfo:
         obs_dtype=np.dtype(space.dtype).str,
         num_actions=int(actions.n),
         workflow=workflow,
+        unbounded=is_unbounded(space),
     )
+
+
+def is_unbounded(space: Any) -> bool:
+    """Return whether a space has an infinite bound; one without bounds has none."""
+    bounds = (getattr(space, "low", 0), getattr(space, "high", 0))
+    return any(bool(np.isinf(bound).any()) for bound in bounds)
 
 
 def spaces_of(info: EnvInfo) -> tuple[Any, ...]:
@@ -63,20 +68,26 @@ def refuse_bad_reward(reward: Any) -> None:
         raise ValueError(f"step returned the reward {reward}")
 
 
-def has_nan(obs: NDArray[Any]) -> bool:
-    """Return whether NaN is anywhere in these observations."""
-    return obs.dtype.kind == "f" and bool(np.isnan(obs).any())
+def flaw_of(obs: NDArray[Any], *, unbounded: bool) -> str | None:
+    """Return what these observations must not have: NaN, or infinities unless `unbounded`."""
+    if obs.dtype.kind != "f" or np.isfinite(obs).all():
+        return None
+    if np.isnan(obs).any():
+        return "NaN"
+    return None if unbounded else "an infinity"
 
 
-def rows_with_nan(out: StepArrays) -> NDArray[np.intp]:
-    """Return the rows of a step with NaN in the observation to act on or the final one."""
+def first_flaw(out: StepArrays, *, unbounded: bool) -> tuple[int, str] | None:
+    """Return the first row of a step with such an observation, to act on or final, and its flaw."""
     if out.obs.dtype.kind != "f":
-        return _NO_ROWS
-    ended = out.terminated | out.truncated
-    final_obs = out.final_obs[ended] if ended.any() else None
-    if not has_nan(out.obs) and (final_obs is None or not has_nan(final_obs)):
-        return _NO_ROWS
-    bad = np.isnan(out.obs.reshape(len(ended), -1)).any(axis=1)
-    if final_obs is not None:
-        bad[ended] |= np.isnan(final_obs.reshape(len(final_obs), -1)).any(axis=1)
-    return np.flatnonzero(bad)
+        return None
+    ended = out.ended
+    seen = (out.obs, out.final_obs[ended]) if ended.any() else (out.obs,)
+    if not any(flaw_of(obs, unbounded=unbounded) for obs in seen):
+        return None
+    for row, over in enumerate(ended):
+        for obs in (out.obs[row], out.final_obs[row])[: 1 + over]:
+            flaw = flaw_of(obs, unbounded=unbounded)
+            if flaw is not None:
+                return row, flaw
+    return None

@@ -12,7 +12,7 @@ import numpy as np
 from wfbench.contract import Plan, WorkerError
 from wfbench.contract.record import INFO_TYPES
 
-from .checks import has_nan, refuse_bad_obs, refuse_bad_reward
+from .checks import flaw_of, is_unbounded, refuse_bad_obs, refuse_bad_reward
 from .faults import IN_PROCESS_FAULTS, cause_of, trace_of
 
 
@@ -52,6 +52,7 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             super().__init__(plan.env.make(index))
             self._shape = self.env.observation_space.shape
             self._dtype = self.env.observation_space.dtype
+            self._unbounded = is_unbounded(self.env.observation_space)
 
     @property
     def workflow(self) -> Any:
@@ -93,8 +94,9 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     def _refuse_bad(self, obs: Any, where: str) -> None:
         if self._check:
             refuse_bad_obs(obs, self._shape, self._dtype, where)
-            if has_nan(obs):
-                raise ValueError(f"{where} returned an observation with NaN in it")
+            flaw = flaw_of(obs, unbounded=self._unbounded)
+            if flaw is not None:
+                raise ValueError(f"{where} returned an observation with {flaw} in it")
 
     @contextmanager
     def _attributed(self) -> Iterator[None]:

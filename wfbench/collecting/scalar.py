@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wfbench.contract import EnvInfo, EnvRef, StepArrays, WorkerError
 from wfbench.contract.record import INFO_FIELDS
 
-from .checks import has_nan, info_of, refuse_bad_obs, refuse_bad_reward, rows_with_nan, spaces_of
+from .checks import first_flaw, flaw_of, info_of, refuse_bad_obs, refuse_bad_reward, spaces_of
 from .faults import cause_of, trace_of
 
 
@@ -82,11 +82,12 @@ class EnvSlice(ABC):
     @abstractmethod
     def _build(self, ref: EnvRef) -> None: ...
 
-    def _refuse_nan(self, out: StepArrays, first: int = 0) -> None:
-        bad = rows_with_nan(out)
-        if len(bad):
-            error = ValueError("step returned an observation with NaN in it")
-            raise self._fault(error, row=first + int(bad[0]))
+    def _refuse_flaws(self, out: StepArrays, first: int = 0) -> None:
+        found = first_flaw(out, unbounded=self.info.unbounded)
+        if found is not None:
+            row, flaw = found
+            error = ValueError(f"step returned an observation with {flaw} in it")
+            raise self._fault(error, row=first + row)
 
     def _fault(
         self, error: BaseException, prefix: str = "", *, row: int | None = None
@@ -107,14 +108,15 @@ class ScalarEnv:
     """One environment that resets itself when an episode ends.
 
     With `check`, an observation or a reward that breaks what the spaces promise raises a ValueError
-    or TypeError. Whether a step's observation has NaN in it is left to the caller, who can look at
-    many rows at once.
+    or TypeError. NaN and infinities in a step's observation are left to the caller, who can look
+    at many rows at once.
     """
 
     def __init__(self, env: Any, info: EnvInfo, *, check: bool) -> None:
         self.env = env
         self._shape = info.obs_shape
         self._dtype = np.dtype(info.obs_dtype)
+        self._unbounded = info.unbounded
         self._check = check
 
     def first(self, seed: int) -> NDArray[Any]:
@@ -122,8 +124,9 @@ class ScalarEnv:
         obs = self.env.reset(seed=seed)[0]
         if self._check:
             refuse_bad_obs(obs, self._shape, self._dtype, "reset")
-            if has_nan(obs):
-                raise ValueError("reset returned an observation with NaN in it")
+            flaw = flaw_of(obs, unbounded=self._unbounded)
+            if flaw is not None:
+                raise ValueError(f"reset returned an observation with {flaw} in it")
         return np.asarray(obs)
 
     def step(self, action: int, out: StepArrays, row: int) -> None:
@@ -170,7 +173,7 @@ class ScalarSlice(EnvSlice):
         except self._faults as error:
             raise self._fault(error, row=row) from error
         if self._check:
-            self._refuse_nan(out)
+            self._refuse_flaws(out)
 
     def step_one(self, row: int, action: int, out: StepArrays) -> None:
         """Step the environment `row` into the only row of `out`."""
@@ -179,7 +182,7 @@ class ScalarSlice(EnvSlice):
         except self._faults as error:
             raise self._fault(error, row=row) from error
         if self._check:
-            self._refuse_nan(out, row)
+            self._refuse_flaws(out, row)
 
     def true_states(self) -> list[Any]:
         """Return the full nested state of every environment."""
@@ -199,7 +202,8 @@ class ScalarSlice(EnvSlice):
     def close(self) -> None:
         """Close every environment; one that cannot close does not stop the others."""
         envs, self._envs = self._envs, []
-        for env in envs:
+        for row, env in enumerate(envs):
+            self._at(row)
             with suppress(*self._faults):
                 env.env.close()
 

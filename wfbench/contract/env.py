@@ -66,6 +66,8 @@ class EnvInfo:
     workflow: WorkflowModel | None = None
     batched: bool = False
     """Whether the collector steps the environment's batched form."""
+    unbounded: bool = False
+    """Whether the observation space has an infinite bound, so that infinities are valid in it."""
 
 
 class BatchEnv(Protocol):

@@ -38,7 +38,8 @@ class Plan:
     """One 64-bit seed per environment, all different."""
     deadlines: Deadlines = Deadlines()
     check: bool = True
-    """Refuse NaN and values of the wrong shape where they enter, instead of learning from them."""
+    """Refuse NaN, infinities outside the space and values of the wrong shape or type where they
+    enter, instead of learning from them."""
 
     def __post_init__(self) -> None:
         if self.n_envs < 1:

@@ -7,6 +7,7 @@ ladder: ask, terminate, kill; and behind it the nursery, whose end takes every w
 
 from __future__ import annotations
 
+import logging
 import pickle
 import resource
 import signal
@@ -26,6 +27,8 @@ from .tasks import WorkerTask, common_info, fresh_seeds
 from .watch import News, Watch
 from .wire import Kind, Message, encode, ready
 from .worker import Built
+
+log = logging.getLogger(__name__)
 
 _SPARE_DESCRIPTORS = 64
 _FEW = 4
@@ -52,6 +55,8 @@ class Supervisor:
         self._sequence = 0
         self._unasked: list[tuple[int, Message]] = []
         self._unseen: set[int] = set()
+        self._told_late: set[int] = set()
+        """Workers of which the caller knows that they did not answer."""
 
     def start(self, until: float) -> Built:
         """Start the workers; return what their environments have in common."""
@@ -176,6 +181,14 @@ class Supervisor:
 
     def late(self, workers: Collection[int]) -> DeadlineError:
         """Return the error to raise when these workers did not answer in time."""
+        self._told_late |= set(workers)
+        return DeadlineError(
+            f"no answer in time from {self._names(workers)}; "
+            "an environment hangs, or is slower than the plan's deadlines allow"
+        )
+
+    def _names(self, workers: Collection[int]) -> str:
+        """Return which workers these are, with the environments that they are in."""
         names = []
         for index in sorted(workers)[:3]:
             task, env = self.tasks[index], self.board.running_env(index)
@@ -184,10 +197,7 @@ class Supervisor:
                 where += f" (in env {env}, seed {task.seeds[env - task.first]})"
             names.append(where)
         more = f" and {len(workers) - 3} more" if len(workers) > 3 else ""
-        return DeadlineError(
-            f"no answer in time from {', '.join(names)}{more}; "
-            "an environment hangs, or is slower than the plan's deadlines allow"
-        )
+        return ", ".join(names) + more
 
     def death(self, worker: int) -> WorkerError:
         """Return how a dead worker died, as the error to raise or to mark a sample with."""
@@ -206,7 +216,11 @@ class Supervisor:
         return WorkerError(cause, worker=worker, env=env, seed=seed, exitcode=code)
 
     def close(self, timeout: float) -> None:
-        """End every worker and release everything, within `timeout` seconds."""
+        """End every worker and release everything, within `timeout` seconds.
+
+        A worker that had to be killed, of which the caller knows nothing yet, is logged as a
+        warning.
+        """
         until = monotonic() + timeout
         if hasattr(self, "watch"):
             self._descend(timeout)
@@ -219,6 +233,14 @@ class Supervisor:
         for worker in watch.alive():
             watch.send(worker, request, 0.0)
         self._await_deaths(monotonic() + 0.3 * timeout)
+        hung = set(watch.alive()) - self._told_late
+        if hung:
+            log.warning(
+                "%s did not end within %.1f s of being asked to and had to be killed; "
+                "an environment hangs, or is very slow",
+                self._names(hung),
+                0.3 * timeout,
+            )
         for number in (signal.SIGTERM, signal.SIGKILL):
             for worker in watch.alive():
                 watch.nursery.signal(worker, number)

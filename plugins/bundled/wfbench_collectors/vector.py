@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.collecting.batch import build_slice
+from wfbench.collecting.checks import first_flaw, flaw_of
 from wfbench.collecting.faults import cause_of, trace_of
 from wfbench.collecting.phases import Phases
 from wfbench.collecting.synchronous import CollectCall, SynchronousCollector
@@ -23,6 +24,7 @@ from wfbench.contract import (
     EnvInfo,
     Plan,
     Policy,
+    StepArrays,
     UsageError,
     WfbenchError,
     WorkerError,
@@ -193,13 +195,21 @@ def _in_use(part: _Part) -> Iterator[None]:
 
 
 def _refuse_not_finite(part: _Part, call: CollectCall) -> None:
-    rewards, obs = call.buffer.rewards[:, part.columns], call.buffer.obs[1:, part.columns]
-    found = [(~np.isfinite(rewards), "a reward that is not finite")]
-    if obs.dtype.kind == "f":
-        bad = np.isnan(obs).any(axis=tuple(range(2, obs.ndim)))
-        found.append((bad, "an observation with NaN in it"))
-    for bad, what in found:
-        if bad.any():
-            env = part.columns.start + int(np.argwhere(bad)[0][1])
-            seed = call.plan.env_seeds[env]
-            raise WorkerError(f"step returned {what}", worker=part.index, env=env, seed=seed)
+    """Raise WorkerError for the first value of a part's rollout that is not allowed."""
+    unbounded = call.info.unbounded
+    rows = StepArrays.among(call.buffer.arrays).rows((slice(None), part.columns))
+    seen = (rows.obs[1:], rows.final_obs[rows.ended])
+    if np.isfinite(rows.rewards).all() and not any(flaw_of(o, unbounded=unbounded) for o in seen):
+        return
+    for step in range(call.buffer.steps):
+        out = call.buffer.cells(step, part.columns)
+        finite, flaw = np.isfinite(out.rewards), first_flaw(out, unbounded=unbounded)
+        if not finite.all():
+            row, what = int(finite.argmin()), "a reward that is not finite"
+        elif flaw is not None:
+            row, what = flaw[0], f"an observation with {flaw[1]} in it"
+        else:
+            continue
+        env = part.columns.start + row
+        seed = call.plan.env_seeds[env]
+        raise WorkerError(f"step returned {what}", worker=part.index, env=env, seed=seed)

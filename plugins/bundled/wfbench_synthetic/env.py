@@ -40,6 +40,7 @@ class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
         self._state = 0
         self._steps_of_episode = 0
         self._steps = 0
+        self._spoil_reset = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -56,7 +57,11 @@ class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
             self._episode += 1
         self._state = dynamics.first_state(self._seed, self._episode)
         self._steps_of_episode = 0
-        return self._observation(), {}
+        obs = self._observation()
+        if self._spoil_reset:
+            obs, _ = _spoilt("nan-obs", obs, 0.0)
+            self._spoil_reset = False
+        return obs, {}
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Make one step; `info` has `compromised_hosts` and `ended_session`."""
@@ -74,6 +79,7 @@ class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
         obs, reward = self._observation(), dynamics.reward(self._state)
         if fault is not None:
             obs, reward = _spoilt(fault, obs, reward)
+            self._spoil_reset = fault == "nan-reset"
         info = {
             "compromised_hosts": mask,
             "ended_session": fixed >= 0 and bool(mask >> fixed & 1),
@@ -85,6 +91,11 @@ class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
         spend(self._costs.true_state, busy=self._busy)
         return self._true_state.of(dynamics.compromised(self._state, len(self.workflow.hosts)))
 
+    def close(self) -> None:
+        """Close, unless that is where the fault is."""
+        self._fire(-1)
+        super().close()
+
     def _observation(self) -> NDArray[Any]:
         obs = self._observer.one(self._state)
         if self._buffer is None:
@@ -94,13 +105,17 @@ class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
 
 
 def _spoilt(fault: str, obs: NDArray[Any], reward: float) -> tuple[NDArray[Any], float]:
-    if fault == "nan":
-        if obs.dtype.kind == "f":
-            obs[0] = np.nan
-        return obs, float("nan")
-    if fault == "bad-shape":
-        return np.append(obs, obs[:1]), reward
-    return obs, reward
+    if fault in {"nan", "nan-obs", "inf-obs"} and obs.dtype.kind == "f":
+        obs[0] = np.inf if fault == "inf-obs" else np.nan
+    match fault:
+        case "nan" | "inf-reward":
+            return obs, np.nan if fault == "nan" else np.inf
+        case "bad-shape":
+            return np.append(obs, obs[:1]), reward
+        case "bad-dtype":
+            return obs.astype(np.int64 if obs.dtype.kind == "u" else np.float64), reward
+        case _:
+            return obs, reward
 
 
 def free_env(**options: Any) -> SyntheticEnv:

@@ -45,7 +45,7 @@ class NotAnException(BaseException):
 
 
 def fire(fault: Fault | None, step: int, *, seconds: float, once: str) -> str | None:
-    """Carry out a fault if it is due at `step` (0: constructor), and return its name.
+    """Carry out a fault if it is due at `step` (0: constructor, -1: close), and return its name.
 
     With the file `once` it happens only if there is no such file, which it then creates.
     """
@@ -73,7 +73,7 @@ def _carry_out(fault: Fault, seconds: float) -> None:
             ctypes.string_at(0)
         case "stop":
             os.kill(os.getpid(), signal.SIGSTOP)
-        case "hang" | "ctor-hang":
+        case "hang" | "ctor-hang" | "close-hang":
             while True:
                 time.sleep(3600)
         case "slow":

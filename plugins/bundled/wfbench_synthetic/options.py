@@ -80,16 +80,18 @@ class SyntheticOptions(SyntheticBatchOptions):
 
 STEP_FAULTS = (
     *("raise", "raise-2arg", "raise-kwonly", "raise-unpicklable", "raise-base"),
-    *("exit", "kill", "segv", "stop", "hang", "slow", "nan", "bad-shape"),
+    *("exit", "kill", "segv", "stop", "hang", "slow", "bad-shape", "bad-dtype"),
+    *("nan", "nan-obs", "nan-reset", "inf-obs", "inf-reward"),
 )
-"""Faults `NAME@k` in the env's k-th step, counted from 1."""
+"""Faults `NAME@k` in the env's k-th step, counted from 1; `nan-reset` in the reset after it."""
 
 CONSTRUCT_FAULTS = ("ctor-raise", "ctor-hang", "ctor-exit")
+CLOSE_FAULT = "close-hang"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault and its step; step 0 is the constructor."""
+    """A fault and its step; step 0 is the constructor, step -1 is `close`."""
 
     name: str
     step: int
@@ -102,9 +104,11 @@ def parse_fault(text: str) -> Fault | None:
     name, at, step = text.partition("@")
     if not at and name in CONSTRUCT_FAULTS:
         return Fault(name, 0)
+    if text == CLOSE_FAULT:
+        return Fault(name, -1)
     if name in STEP_FAULTS and step.isascii() and step.isdigit() and int(step) >= 1:
         return Fault(name, int(step))
-    known = [f"{fault}@k" for fault in STEP_FAULTS] + list(CONSTRUCT_FAULTS)
+    known = [f"{fault}@k" for fault in STEP_FAULTS] + [*CONSTRUCT_FAULTS, CLOSE_FAULT]
     raise ValueError(
         f"fault {text!r} is not known; choose from {', '.join(known)} with k of at least 1"
     )

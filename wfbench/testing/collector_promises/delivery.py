@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from wfbench.contract import Plan, Policy, Rollout, uniform_draws
-from wfbench.contract.record import PLAIN_FIELDS
+from wfbench.contract import EnvRef, Plan, Policy, Rollout, uniform_draws
 from wfbench.policies import NetworkPolicy, RandomPolicy
+from wfbench.testing.difference import CELLS, stretch_difference
 from wfbench.testing.harness.subject import (
     ACTIONS,
     COLLECTOR,
@@ -20,12 +19,12 @@ from wfbench.testing.harness.subject import (
     POLICY,
     STEPS,
     CollectorUnderTest,
+    expect_same_rollout,
 )
-from wfbench.testing.promise import BrokenPromiseError, DoesNotApply, expect, expect_equal
+from wfbench.testing.promise import DoesNotApply, expect, expect_equal
 
 _ACROSS_ENDS = (EPISODE - 1, EPISODE + 2)
 """Steps in which every environment is truncated once and terminated once."""
-_COMPARED = (*PLAIN_FIELDS, "actions", "log_probs", "values")
 
 
 def _expect_same(
@@ -49,31 +48,9 @@ def expect_delivered(
     if subject.deterministic:
         expected = subject.reference(plan, policy, steps)
         for number, (rollout, truth) in enumerate(zip(delivered, expected, strict=True)):
-            _expect_same_rollout(rollout, truth, number)
+            expect_same_rollout(rollout, truth, f"rollout {number} is not what sequential delivers")
     else:
         _expect_real_stretches(subject, plan, policy, delivered)
-
-
-def _expect_same_rollout(rollout: Rollout, truth: Rollout, number: int) -> None:
-    for name in (*_COMPARED, "final_obs", "next_obs", "env_id", "first_step", "policy_version"):
-        got, wanted = getattr(rollout, name), getattr(truth, name)
-        if not np.array_equal(got, wanted):
-            raise BrokenPromiseError(
-                f"{name} of rollout {number} is not what sequential delivers{_where(got, wanted)}"
-            )
-    expect(
-        rollout.transition_hash() == truth.transition_hash(),
-        f"rollout {number} has another transition hash than sequential's: "
-        f"its observations are of type {rollout.obs.dtype}, not {truth.obs.dtype}",
-    )
-
-
-def _where(got: NDArray[Any], wanted: NDArray[Any]) -> str:
-    if got.shape != wanted.shape:
-        return f": its shape is {got.shape}, not {wanted.shape}"
-    place = np.argwhere(got != wanted)[0]
-    named = ("row", "column", "feature")[: len(place)] if got.ndim > 1 else ("position",)
-    return " first at " + ", ".join(f"{n} {i}" for n, i in zip(named, place, strict=False))
 
 
 def _expect_real_stretches(
@@ -83,13 +60,9 @@ def _expect_real_stretches(
     longest = max(int(r.first_step.max()) + r.actions.shape[0] for r in delivered)
     truth = subject.reference(plan, policy, (longest,))[0]
     for rollout in delivered:
-        length = rollout.actions.shape[0]
-        for column, (env, first) in enumerate(zip(rollout.env_id, rollout.first_step, strict=True)):
-            for name in _COMPARED:
-                wanted = getattr(truth, name)[first : first + length, env]
-                same = np.array_equal(getattr(rollout, name)[:, column], wanted)
-                at = f"{name} of env {env} from step {first} on"
-                expect(same, f"{at} is not what that env gives there")
+        for column in range(len(rollout.env_id)):
+            found = stretch_difference(rollout, column, truth)
+            expect(found is None, f"a stretch is not what its environment gives there: {found}")
         expect_equal("the number of final_obs", len(rollout.final_obs), int(rollout.ended.sum()))
 
 
@@ -154,6 +127,23 @@ def _final_observations(subject: CollectorUnderTest) -> None:
     _expect_same(subject, subject.plan(subject.env(reuse_buffer=True, episode_length=2)))
 
 
+@COLLECTOR.add("Environments of uneven speed that end many episodes per step lose nothing")
+def _uneven_speed(subject: CollectorUnderTest) -> None:
+    if subject.batched_only:
+        raise DoesNotApply("a batch makes all steps at once")
+    for length in (1, 2):
+        inner = subject.env(episode_length=length)
+        options = {"env": inner, "env_index": 0}
+        ref = EnvRef("uneven", "wfbench.testing.harness.watched_envs:UnevenEnv", None, options)
+        _expect_same(subject, subject.plan(ref, n_envs=16))
+
+
+@COLLECTOR.add("Infinities that the observation space allows are delivered")
+def _allowed_infinities(subject: CollectorUnderTest) -> None:
+    for rollout in subject.collect(subject.noting_plan(), steps=(STEPS,)):
+        expect(bool(np.isinf(rollout.obs).all()), "an observation is not the infinity it was")
+
+
 @COLLECTOR.add("The number of transitions is exact")
 def _exact_number(subject: CollectorUnderTest) -> None:
     for steps in (1, STEPS):
@@ -163,7 +153,7 @@ def _exact_number(subject: CollectorUnderTest) -> None:
             shape = f"{steps} steps of {N_ENVS} envs gave arrays of {rows} x {columns}"
             expect((rows, columns) == (steps, N_ENVS), shape)
         expect_equal("the number of transitions", rollout.transitions, steps * N_ENVS)
-        for name in _COMPARED:
+        for name in CELLS:
             shape = getattr(rollout, name).shape[:2]
             expect_equal(f"the shape of {name}", shape, (rows, columns))
     ended = int(rollout.ended.sum())
@@ -225,7 +215,7 @@ def _new_policy(subject: CollectorUnderTest) -> None:
 def _rollouts_stay(subject: CollectorUnderTest) -> None:
     with subject.opened() as collector:
         first = collector.collect(POLICY, STEPS)
-        kept = {name: getattr(first, name).copy() for name in (*_COMPARED, "final_obs", "next_obs")}
+        kept = {name: getattr(first, name).copy() for name in (*CELLS, "final_obs", "next_obs")}
         collector.collect(POLICY, STEPS)
     for name, before in kept.items():
         same = np.array_equal(getattr(first, name), before)
@@ -267,8 +257,7 @@ def _equal_for(subject: CollectorUnderTest, variants: dict[str, tuple[Any, ...]]
         for name, value in declared:
             rollout = subject.collect(plan, **{name: value})[0]
             if subject.deterministic:
-                same = rollout.transition_hash() == truth.transition_hash()
                 where = f"with {name}={value} the transitions of {plan.env.name}"
-                expect(same, f"{where} are not sequential's")
+                expect_same_rollout(rollout, truth, f"{where} are not sequential's")
             else:
                 _expect_real_stretches(subject, plan, POLICY, [rollout])

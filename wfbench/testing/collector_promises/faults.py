@@ -17,6 +17,7 @@ from wfbench.contract import (
 )
 from wfbench.testing.harness.subject import (
     COLLECTOR,
+    EPISODE,
     POLICY,
     SLACK,
     STEPS,
@@ -24,7 +25,7 @@ from wfbench.testing.harness.subject import (
     InjectedFault,
     close_in_time,
 )
-from wfbench.testing.promise import BrokenPromiseError, expect, expect_equal
+from wfbench.testing.promise import BrokenPromiseError, DoesNotApply, expect, expect_equal
 
 from .lifecycle import expect_refused
 
@@ -131,10 +132,15 @@ def _base_exception(subject: CollectorUnderTest) -> None:
     _expect_failure(subject, subject.faulty("raise-base@3"), _expect_raised)
 
 
-@COLLECTOR.add("NaN and values of the wrong shape are refused where they enter")
+@COLLECTOR.add(
+    "NaN, infinities and values of the wrong shape or type are refused where they enter", limit=90.0
+)
 def _bad_values(subject: CollectorUnderTest) -> None:
-    for name, dtype in (("nan@3", "uint8"), ("nan@3", "float32"), ("bad-shape@3", "uint8")):
-        _expect_failure(subject, subject.faulty(name, obs_dtype=dtype), _expect_named)
+    end = f"@{EPISODE}"
+    for name in ("nan@3", "inf-reward@3", "bad-shape@3", "bad-dtype@3"):
+        _expect_failure(subject, subject.faulty(name, obs_dtype="uint8"), _expect_named)
+    for name in ("nan-obs@3", f"nan-obs{end}", f"nan-reset{end}", "inf-obs@3", "bad-dtype@3"):
+        _expect_failure(subject, subject.faulty(name, obs_dtype="float32"), _expect_named)
 
 
 @COLLECTOR.add("An environment that cannot be built is reported by open")
@@ -181,7 +187,20 @@ def _stopped(subject: CollectorUnderTest) -> None:
     _expect_failure(subject, subject.faulty("stop@3", deadlines=_HASTY), _expect_deadline)
 
 
-@COLLECTOR.add("Nothing that comes after the deadline is ever delivered", needs=("workers",))
+@COLLECTOR.add("Building that takes longer than the start deadline is an error")
+def _late_start(subject: CollectorUnderTest) -> None:
+    if "workers" in subject.spec.capabilities or subject.batched_only:
+        raise DoesNotApply("building in workers has a promise of its own, batches cost nothing")
+    deadlines = Deadlines(start=1.0, step=2.0, close=5.0)
+    slow = subject.env(construct=0.25, reset=0.05, busy=False)
+    plan = subject.plan(slow, deadlines=deadlines)
+    with subject.closed_in_time("after a late open") as collector:
+        late = f"open that takes longer than its deadline of {deadlines.start:g} s"
+        error = expect_refused(lambda: collector.open(plan), late)
+        expect(isinstance(error, DeadlineError), f"{late} raised {error!r}, not a DeadlineError")
+
+
+@COLLECTOR.add("Nothing that comes after the deadline is ever delivered")
 def _late_answers(subject: CollectorUnderTest) -> None:
     fault = subject.faulty("slow@3", deadlines=_HASTY, fault_seconds=4.0)
     plan = subject.plan()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +26,7 @@ from wfbench.processes.limits import BLAS_VARIABLES
 from wfbench.testing.harness import footprint
 from wfbench.testing.harness.probe_env import FEATURES
 from wfbench.testing.harness.subject import COLLECTOR, POLICY, STEPS, CollectorUnderTest
+from wfbench.testing.harness.watched_envs import unclosed
 from wfbench.testing.promise import BrokenPromiseError, DoesNotApply, expect
 
 _CYCLES = 8
@@ -32,22 +36,39 @@ _GONE_WITHIN = 10.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)
 
 
-@COLLECTOR.add("Nothing global is changed: start method, signal handlers, environment")
+@COLLECTOR.add(
+    "Nothing global is changed: start method, signal handlers, environment, random generators"
+)
 def _nothing_global(subject: CollectorUnderTest) -> None:
+    # A state nobody can have seeded before, so that seeding it once more shows.
+    random.seed()
+    np.random.set_state(np.random.RandomState().get_state())  # noqa: NPY002 (watched, not used)
     before = _globals()
-    subject.collect(subject.plan())
+    collector = subject.build()
+    try:
+        collector.open(subject.plan())
+        _expect_unchanged(before, "open")
+        collector.collect(POLICY, STEPS)
+        _expect_unchanged(before, "collect")
+    finally:
+        collector.close()
+    _expect_unchanged(before, "close")
+
+
+def _expect_unchanged(before: dict[str, object], call: str) -> None:
     for (name, was), now in zip(before.items(), _globals().values(), strict=True):
-        expect(now == was, f"the {name} changed: {shortly(was)} became {shortly(now)}")
+        expect(now == was, f"{call} changed the {name}: {shortly(was)} became {shortly(now)}")
 
 
 def _globals() -> dict[str, object]:
-    generator = np.random.get_state(legacy=False)  # noqa: NPY002 (watched, not used)
+    state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 (watched, not used)
     return {
         "start method": multiprocessing.get_start_method(allow_none=True),
         "signal handlers": tuple(signal.getsignal(number) for number in _SIGNALS),
         "environment": dict(os.environ),
         "working directory": Path.cwd(),
-        "state of numpy's global generator": generator["state"]["key"].tobytes(),
+        "state of numpy's global generator": (state["key"].tobytes(), state["pos"]),
+        "state of Python's global generator": random.getstate(),
     }
 
 
@@ -125,7 +146,7 @@ def _interrupted(subject: CollectorUnderTest) -> None:
         expect(quiet, f"a worker printed a traceback: ...{noise[-300:].strip()!r}")
 
 
-@COLLECTOR.add("Close leaves no process, no descriptor and no shared memory")
+@COLLECTOR.add("Close leaves no process, no thread, no descriptor and no shared memory")
 def _clean_close(subject: CollectorUnderTest) -> None:
     _cycle(subject)
     before = footprint.descriptors()
@@ -133,6 +154,43 @@ def _clean_close(subject: CollectorUnderTest) -> None:
         _cycle(subject)
     after = footprint.descriptors()
     expect(after <= before, f"{_CYCLES} cycles left {after - before} descriptors open")
+    footprint.wait_for(lambda: threading.active_count() == 1, 2.0)
+    left = [thread.name for thread in threading.enumerate() if thread != threading.main_thread()]
+    expect(not left, f"{len(left)} threads outlive close: {', '.join(left[:3])}")
+
+
+@COLLECTOR.add("Close closes every environment, also where one of them fails to")
+def _closed_environments(subject: CollectorUnderTest) -> None:
+    for batched in (True, False):
+        subject.collect(subject.noting_plan(batched=batched))
+        made, left = unclosed(subject.scratch)
+        expect(made, "no environment was made")
+        expect(not left, f"{left} of {made} environments were never closed")
+
+
+@COLLECTOR.add("A worker that had to be killed at close is reported", needs=("workers",))
+def _reported_kill(subject: CollectorUnderTest) -> None:
+    fault, heard = subject.faulty("close-hang"), _Heard()
+    logging.getLogger().addHandler(heard)
+    try:
+        with subject.closed_in_time("with an environment that hangs in it") as collector:
+            collector.open(fault.plan)
+            collector.collect(POLICY, STEPS)
+    finally:
+        logging.getLogger().removeHandler(heard)
+    fault.happened()
+    expect(heard.lines, "a worker whose environment hung in close was ended without a warning")
+
+
+class _Heard(logging.Handler):
+    """Keeps the warnings that are logged."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
 
 
 def _cycle(subject: CollectorUnderTest) -> None:
@@ -167,7 +225,8 @@ def _clean_failed_open(subject: CollectorUnderTest) -> None:
 
 @COLLECTOR.add("Ten thousand episodes take no more memory than a few", limit=100.0)
 def _flat_memory(subject: CollectorUnderTest) -> None:
-    with subject.opened(subject.plan(subject.env(episode_length=1))) as collector:
+    large = subject.env(episode_length=1, obs_size=2000)
+    with subject.opened(subject.plan(large)) as collector:
         for _ in range(5):
             collector.collect(POLICY, 200)
         before = usage.memory_bytes(usage.tree())

@@ -27,6 +27,7 @@ from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
 from wfbench.host.options import declared_options, resolve_options
 from wfbench.policies import RandomPolicy
 from wfbench.settings.selection import env_ref, select
+from wfbench.testing.difference import difference
 from wfbench.testing.promise import BrokenPromiseError, DoesNotApply, Promises, expect
 
 ACTIONS = 6
@@ -85,6 +86,8 @@ class InjectedFault:
     env: int
     plan: Plan
     marker: Path
+    patience: float = LATE
+    """Seconds for which a collect may still deliver what was collected before it happened."""
 
     def happened(self) -> float:
         """Return the wall-clock time at which it happened."""
@@ -101,7 +104,7 @@ class InjectedFault:
         try:
             while time.monotonic() < until:
                 collector.collect(POLICY, STEPS)
-                if self.marker.exists() and time.time() - self.happened() > LATE:
+                if self.marker.exists() and time.time() - self.happened() > self.patience:
                     break
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is what is seen
             return error
@@ -180,6 +183,13 @@ class CollectorUnderTest:
         """Return a plan for a few small environments."""
         return make_plan(env or self.env(), n_envs, seed, deadlines=deadlines)
 
+    def noting_plan(self, *, batched: bool = False) -> Plan:
+        """Return a plan of environments that note in the scratch directory when they are closed."""
+        form = "wfbench.testing.harness.watched_envs:Noting"
+        options = {"directory": str(self.scratch), "env_index": 0}
+        batch = f"{form}Batch" if batched or self.batched_only else None
+        return self.plan(EnvRef("noting", f"{form}Env", batch, options))
+
     def faulty(
         self, fault: str, *, env: int = 2, deadlines: Deadlines = PATIENT, **options: Any
     ) -> InjectedFault:
@@ -188,7 +198,8 @@ class CollectorUnderTest:
             raise DoesNotApply("faults are injected into scalar environments")
         marker = self.scratch / f"{fault}-{time.monotonic_ns()}"
         ref = self.env(fault=fault, fault_env=env, fault_once=str(marker), **options)
-        return InjectedFault(fault, env, self.plan(ref, deadlines=deadlines), marker)
+        patience = 1.0 if self.deterministic else LATE
+        return InjectedFault(fault, env, self.plan(ref, deadlines=deadlines), marker, patience)
 
     def collect(
         self, plan: Plan, policy: Policy = POLICY, steps: Sequence[int] = (STEPS,), **changed: Any
@@ -209,8 +220,13 @@ class CollectorUnderTest:
     def expect_reference(self, rollout: Rollout, plan: Plan, detail: str) -> None:
         """Expect the transitions of the sequential collector, if the subject is deterministic."""
         if self.deterministic:
-            truth = self.reference(plan)[0].transition_hash()
-            expect(rollout.transition_hash() == truth, detail)
+            expect_same_rollout(rollout, self.reference(plan)[0], detail)
+
+
+def expect_same_rollout(rollout: Rollout, truth: Rollout, detail: str) -> None:
+    """Expect every field of a rollout to be the truth's; name the earliest difference."""
+    found = difference(rollout, truth)
+    expect(found is None, f"{detail}: {found}")
 
 
 def close_in_time(collector: Collector, state: str) -> None:

@@ -10,6 +10,7 @@ _ASYNC_CANNOT = {
     "constructor-raises": "gymnasium builds environments outside its error handling: the worker "
     "dies and leaves the cause on standard error",
     "constructor-hangs": "building has no timeout in gymnasium: open waits forever",
+    "reported-kill": "gymnasium waits forever for an environment that hangs in close",
     "modest-workers": "workers have the caller's environment variables, so as many threads",
 }
 """What the library does not keep and this plugin does not hide, by the kit's names."""

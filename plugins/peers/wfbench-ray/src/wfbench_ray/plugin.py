@@ -8,8 +8,10 @@ from .options import CollectorOptions, ExecutorOptions
 
 _DIED = "Ray says that an actor died, but neither in which environment nor why"
 _LEFT = "Ray leaves a descriptor open with every connection that it ends"
+_KILLED = "an actor is ended by killing it: its environments are not closed"
 _CANNOT = {
     **dict.fromkeys(("constructor-exits", "killed", "crashed"), _DIED),
+    **dict.fromkeys(("closed-environments", "reported-kill"), _KILLED),
     **dict.fromkeys(("clean-close", "clean-failed-open"), _LEFT),
     "modest-workers": "Ray sets OMP_NUM_THREADS and no other variable for libraries with threads",
 }

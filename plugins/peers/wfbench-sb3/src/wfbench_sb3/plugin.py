@@ -19,7 +19,7 @@ _SUBPROC_CANNOT = {
         ),
         _CAUSE_LOST,
     ),
-    **dict.fromkeys(("constructor-hangs", "hanging", "stopped"), _NO_TIMEOUT),
+    **dict.fromkeys(("constructor-hangs", "hanging", "stopped", "reported-kill"), _NO_TIMEOUT),
     "modest-workers": "a worker imports the library, and torch with it",
 }
 """What the library does not keep and this plugin does not hide, by the kit's names."""

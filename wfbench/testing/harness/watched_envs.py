@@ -1,0 +1,105 @@
+"""Environments that show what a collector does with them."""
+
+from __future__ import annotations
+
+import random
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from wfbench.contract import EnvInfo, EnvRef, StepArrays
+
+_SHAPE = (2,)
+
+
+class _Noted:
+    """Leaves a file in a directory when it is made, and another when it is closed."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = Path(directory)
+        self._id = uuid.uuid4().hex
+        self._directory.joinpath(f"made-{self._id}").touch()
+
+    def close(self) -> None:
+        self._directory.joinpath(f"closed-{self._id}").touch()
+
+
+def unclosed(directory: Path) -> tuple[int, int]:
+    """Return how many environments were made there, and how many of them were not closed."""
+    made = len(list(directory.glob("made-*")))
+    return made, made - len(list(directory.glob("closed-*")))
+
+
+class NotingEnv(gymnasium.Env[NDArray[Any], np.int64]):
+    """Notes that it is closed; the first one raises then. Observes infinities, as its space says.
+
+    Episodes have three steps.
+    """
+
+    def __init__(self, directory: str, env_index: int) -> None:
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, _SHAPE, np.float32)
+        self.action_space = gymnasium.spaces.Discrete(6)
+        self._noted = _Noted(directory)
+        self._index = env_index
+        self._steps = 0
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[NDArray[Any], Any]:  # noqa: ARG002 (gymnasium's signature)
+        """Start an episode."""
+        self._steps = 0
+        return np.full(_SHAPE, np.inf, np.float32), {}
+
+    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Any]:  # noqa: ARG002 (as above)
+        """Make a step."""
+        self._steps += 1
+        return np.full(_SHAPE, -np.inf, np.float32), 0.0, False, self._steps == 3, {}
+
+    def true_state(self) -> dict[str, Any]:
+        """Return nothing, for collectors that ask for it."""
+        return {}
+
+    def close(self) -> None:
+        """Note it."""
+        self._noted.close()
+        if self._index == 0:
+            raise RuntimeError("this environment fails when it is closed")
+
+
+class NotingBatch:
+    """The batched form of an environment that notes that it is closed."""
+
+    def __init__(self, num_envs: int, directory: str, env_index: int) -> None:  # noqa: ARG002 (as the scalar form)
+        self.num_envs = num_envs
+        self.info = EnvInfo(_SHAPE, "<f4", 6, batched=True, unbounded=True)
+        self._noted = _Noted(directory)
+
+    def reset(self, seeds: NDArray[np.uint64], obs: NDArray[Any]) -> None:  # noqa: ARG002 (the contract's signature)
+        """Start every episode."""
+        obs[:] = np.inf
+
+    def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:  # noqa: ARG002 (as above)
+        """Make a step."""
+        out.obs[:] = -np.inf
+        out.rewards[:] = 0
+        out.terminated[:] = out.truncated[:] = False
+
+    def close(self) -> None:
+        """Note it."""
+        self._noted.close()
+
+
+class UnevenEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Another environment whose steps take a different, random time in each of them."""
+
+    def __init__(self, env: EnvRef, env_index: int) -> None:
+        super().__init__(env.make(env_index))
+        self._delays = random.Random(env_index)  # noqa: S311 (delays, not secrets)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Wait, then make a step."""
+        time.sleep(self._delays.random() * 1e-3)
+        return self.env.step(action)
