@@ -10,7 +10,7 @@ _LOST = "what ends a worker is left on standard error, and while building also w
 _NO_TIMEOUTS = "tianshou has no timeouts: it waits forever"
 _WORKERS_CANNOT = {
     **dict.fromkeys(("raising", "hostile-exceptions", "base-exception"), _LOST),
-    **dict.fromkeys(("hanging", "stopped", "constructor-hangs"), _NO_TIMEOUTS),
+    **dict.fromkeys(("hanging", "stopped", "constructor-hangs", "reported-kill"), _NO_TIMEOUTS),
     "modest-workers": "workers have the caller's environment variables, so as many threads",
 }
 """What the library does not keep and this plugin does not hide, by the kit's names."""
