@@ -1,0 +1,1 @@
+"""A PPO in the style of CleanRL: plain torch, every row through the networks."""
