@@ -30,6 +30,7 @@ __version__ = "0.3.0"
 __all__ = [
     "BaselineResult",
     "Bench",
+    "BisectResult",
     "CalibrationResult",
     "CheckResult",
     "CollectError",
@@ -57,6 +58,7 @@ __all__ = [
     "baselines",
     "bench",
     "bench_search",
+    "bisect",
     "calibrate",
     "check",
     "check_against",

@@ -44,7 +44,7 @@ from wfbench.api.plugin_tools import (
 from wfbench.api.policies import LoadedPolicy, load_policy
 from wfbench.api.reporting import ReportResult, make_report
 from wfbench.api.results import Progress, Result
-from wfbench.api.revisions import RevisionCheckResult, check_against
+from wfbench.api.revisions import BisectResult, RevisionCheckResult, bisect, check_against
 from wfbench.api.runs import Matrix, Run, load_run
 from wfbench.api.searching import resume, run
 from wfbench.contract import CollectError, NotComparableError, PluginError, UsageError, WfbenchError

@@ -1,4 +1,4 @@
-"""`wfbench.check_against`: the working tree beside another revision, on this machine."""
+"""`wfbench.check_against` and `bisect`: revisions of a project side by side on this machine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from wfbench.api.results import Progress, Result, Values, Watcher, as_list
 from wfbench.benchmarks.gate import baseline_store as store
 from wfbench.benchmarks.gate.baseline_store import Baseline
 from wfbench.benchmarks.measure.cases import env_label
+from wfbench.benchmarks.revisions import bisecting
 from wfbench.benchmarks.revisions import check as gate
-from wfbench.benchmarks.revisions.model import Pair, Request
+from wfbench.benchmarks.revisions.bisecting import Bisection
+from wfbench.benchmarks.revisions.model import METRICS, Pair, Request
 from wfbench.benchmarks.revisions.series import Effort, RevisionCheck, Watch
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report.document import Section
+from wfbench.report.sections.bisection import bisection_data, bisection_section
 from wfbench.report.sections.revisions import revisions_data, revisions_section
 from wfbench.store.files import write_json, write_whole
 from wfbench.store.places import new_name
@@ -112,6 +115,63 @@ def check_against(
     if md is not None:
         write_whole(Path(md), result.report("md").encode())
     return result
+
+
+class BisectResult(Result, schema="bisect/1"):
+    """The first slow commit, and how it was found."""
+
+    bisection: Bisection
+
+    @property
+    def commits(self) -> tuple[str, ...]:
+        """The first slow commit; several if those between could not be measured."""
+        return self.bisection.first
+
+    def _values(self) -> Values:
+        return bisection_data(self.bisection)
+
+    def _sections(self) -> Sequence[Section]:
+        return [bisection_section(self.bisection)]
+
+
+def bisect(
+    case: str,
+    *,
+    good: str,
+    bad: str = "HEAD",
+    env: str = "cage2",
+    n_envs: int = 200,
+    policy: str = "random",
+    metric: str = "rate",
+    detect: float = 0.10,
+    budget: float = 600.0,
+    seconds: float = 1.0,
+    seed: int = 0,
+    progress: Watcher | None = None,
+) -> BisectResult:
+    """Name the commit of the project in the current folder from which on a collector is slow.
+
+    case: the collector.
+    good, bad: a fast revision and a later, slow one.
+    metric: "rate", "cpu", "memory" or "start-up".
+    detect, budget, seconds: as of `check_against`, for the comparison of `good` with `bad`.
+
+    Commits that cannot be built or measured are skipped, and the result says so.
+
+    Example: wfbench.bisect("shm", good="v0.2.0").commits
+    """
+    if metric not in METRICS:
+        raise UsageError(f"there is no metric {metric!r}; choose from {', '.join(METRICS)}")
+    found = bisecting.bisect(
+        Request(case, env, n_envs, policy),
+        good=good,
+        bad=bad,
+        metric=metric,
+        effort=Effort(detect=detect, budget=budget, seconds=seconds, seed=seed),
+        plugins=plugin_settings(),
+        watch=_watching(progress),
+    )
+    return BisectResult(found)
 
 
 def _requests_of(path: Path) -> list[Request]:

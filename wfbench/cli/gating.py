@@ -1,7 +1,8 @@
-"""The verbs that judge changes: compare, check, calibrate and baseline."""
+"""The verbs that judge changes: compare, check, bisect, calibrate and baseline."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -88,6 +89,12 @@ _OF_REVISIONS = {"collector", "env", "n_envs", "detect", "budget", "seconds"}
 _OF_BASELINES = {"run", "rounds", "minimum_effect", "busy"}
 
 
+def _quantities(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with shares and times as numbers."""
+    readers = {"detect": quantities.share, "budget": quantities.seconds}
+    return {n: readers[n](value) if n in readers else value for n, value in given.items()}
+
+
 def _check(*, smoke: bool, baselines: Path, progress: Watcher, **given: Any) -> Result:
     against = given.pop("against", None)
     busy = given.pop("busy")
@@ -99,10 +106,8 @@ def _check(*, smoke: bool, baselines: Path, progress: Watcher, **given: Any) -> 
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(wrong))
         raise UsageError(f"{flags}: {where} --against REV")
     if against is not None and not smoke:
-        for name, read in (("detect", quantities.share), ("budget", quantities.seconds)):
-            if name in given:
-                given[name] = read(given[name])
-        return revisions.check_against(against, **given, baselines=baselines, progress=progress)
+        asked = _quantities(given)
+        return revisions.check_against(against, **asked, baselines=baselines, progress=progress)
     if not smoke:
         return gating.check(**given, baselines=baselines, progress=progress)
     if against is not None or given != {"inconclusive": "ok"}:
@@ -175,6 +180,35 @@ def check(
     looks slower is measured a second time before it counts. A baseline of learning is compared
     with the searches named with --run. Exit codes: 1 something got slower or learns worse, 3 a
     sample failed, 4 inconclusive (with --inconclusive fail), 5 no baseline, or not comparable.
+    """
+
+
+def _bisect(**given: Any) -> Result:
+    return revisions.bisect(given.pop("case"), **_quantities(given))
+
+
+@verb(_bisect, progress="lines")
+def bisect(
+    case: Annotated[str, SELECTOR, "Collector to measure."],
+    *,
+    good: Annotated[str, "REV", "Revision in which it was fast."],
+    bad: Annotated[str, "REV", "Later revision in which it is slow."] = "HEAD",
+    env: Env = "cage2",
+    n_envs: Annotated[int, typer.Option(min=1, help="Number of environments.")] = 200,
+    metric: Annotated[
+        Literal["rate", "cpu", "memory", "start-up"], "Figure that got worse."
+    ] = "rate",
+    detect: Annotated[str | None, "SHARE", "Slow-down to look for. [default: 10%]"] = None,
+    budget: Annotated[
+        str | None, "TIME", "Time for the comparison of GOOD with BAD. [default: 10m]"
+    ] = None,
+    seconds: Annotated[float | None, "Seconds per side and pair. [default: 1]"] = None,
+) -> None:
+    """Name the commit of the project in this folder from which on a collector is slow.
+
+    Every commit that halves the rest is built and measured beside the good revision, as in `check
+    --against`. Commits that cannot be built are skipped, and the answer says so. The exit code is 5
+    if the bad revision is not slower than the good one.
     """
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, exp, log, log1p, sqrt
 from statistics import fmean
 
-from wfbench.benchmarks.revisions.model import METRICS, Pair, Request
+from wfbench.benchmarks.revisions.model import METRIC_NAMES, METRICS, Pair, Request
 from wfbench.benchmarks.statistics.intervals import (
     Estimate,
     exp_estimate,
@@ -57,7 +57,7 @@ class RevisionCell:
     @property
     def name(self) -> str:
         """What a reader calls it."""
-        return f"{self.metric} of {self.request.label}"
+        return f"{METRIC_NAMES.get(self.metric, self.metric)} of {self.request.label}"
 
     @property
     def latest(self) -> Look:

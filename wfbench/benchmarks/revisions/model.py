@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from wfbench.benchmarks.statistics.learning import iqm
 
-METRICS = ("rate", "CPU time", "memory", "start-up")
+METRICS = ("rate", "cpu", "memory", "start-up")
+METRIC_NAMES = {"cpu": "CPU time"}
+"""What readers call a metric, where that is not its name."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from wfbench.benchmarks.revisions.judging import RevisionCell, limits
-from wfbench.benchmarks.revisions.model import METRICS
+from wfbench.benchmarks.revisions.model import METRIC_NAMES, METRICS
 from wfbench.benchmarks.revisions.series import RevisionCheck
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.report.document import Check, Dots, Exhibit, Fact, Section
@@ -19,7 +19,7 @@ from .comparison import gate_outcome, outcome_of
 
 _UNITS = {
     "rate": ("transitions/s", 1.0),
-    "CPU time": ("µs per transition", 1.0),
+    "cpu": ("µs per transition", 1.0),
     "memory": ("MB", 2.0**-20),
     "start-up": ("s", 1.0),
 }
@@ -108,7 +108,7 @@ def _exhibit(found: RevisionCheck, metric: str) -> Exhibit:
     )
     better = "right" if metric == "rate" else "left"
     return Exhibit(
-        title=f"Did the {metric} change?",
+        title=f"Did the {METRIC_NAMES.get(metric, metric)} change?",
         reading="New over old with a 95 % interval, both measured in turns on this machine: 1 is "
         f"no change, to the {better} of it is better. What looks worse is measured again. "
         "Detectable: the smallest change that so many rounds show.",

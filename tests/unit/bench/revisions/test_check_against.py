@@ -38,7 +38,7 @@ def test_a_slow_working_tree_fails_by_name(repository: Any) -> None:
         1,
     )
     cells = {cell["metric"]: cell for cell in verdict["cells"]}
-    assert cells["rate"]["again"]["verdict"] == cells["CPU time"]["verdict"] == "regressed"
+    assert cells["rate"]["again"]["verdict"] == cells["cpu"]["verdict"] == "regressed"
     [suite] = Xml.parse(repository.path / "o" / "junit.xml").getroot()  # noqa: S314 - we wrote it
     assert suite.get("tests") == "4"
     assert "**failed**: REGRESSED: threads, 4 envs" in (repository.path / "c.md").read_text()

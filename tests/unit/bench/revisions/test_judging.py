@@ -51,7 +51,7 @@ def test_a_pair_is_judged_by_its_blocks_without_the_disturbed_ones() -> None:
     planned = Pair(0, 0, 0)
     assert pair(planned, 0.9).log_ratio("rate") == pytest.approx(log(0.9))
     assert pair(planned, 0.9, disturbed=3).log_ratio("rate") == pytest.approx(log(0.9))
-    assert pair(planned, 1.0, 1.2).log_ratio("CPU time") == pytest.approx(log(1.2))
+    assert pair(planned, 1.0, 1.2).log_ratio("cpu") == pytest.approx(log(1.2))
     assert pair(planned).log_ratio("memory") == 0.0
     old, new = pair(planned, 2.0).figures("rate")
     assert (old, new) == (pytest.approx(50_000), pytest.approx(100_000))
@@ -63,7 +63,7 @@ def test_a_slow_down_is_confirmed_by_a_second_series() -> None:
     slower = found.with_verdict(Verdict.REGRESSED)
     assert {(cell.request.collector, cell.metric) for cell in slower} == {
         ("two", "rate"),
-        ("two", "CPU time"),
+        ("two", "cpu"),
     }
     assert all(cell.again is not None for cell in slower)
     assert "two, 200 envs got slower by 10%" in outcome(found)[1]

@@ -1,0 +1,166 @@
+"""How often `wfbench check --against` finds a planted slow-down, and how often it finds none.
+
+    python tests/benchmarks/gate_power.py --tries 20 --busy --to FOLDER
+
+Plants a busy wait of a share of each collect in copies of this project and of the plugin in
+`tests/data/threads-plugin`: in one collector, in code that all share, and nowhere (a comment). With
+`--busy` another program uses a whole core meanwhile. Every try is one check of real processes and
+takes a minute or two. Results are kept in FOLDER/tries.jsonl, and a later call goes on. The figures
+are in `docs/ci.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+ROOT = Path(__file__).parents[2]
+WHO = ("-c", "user.name=wfbench", "-c", "user.email=wfbench@example.org")
+SHARED = "wfbench/collecting/lifecycle.py"
+CALL = "            return self._collect(self._plan, self._info, policy, steps)\n"
+SLOWER = """\
+            from time import perf_counter
+            began = perf_counter()
+            found = self._collect(self._plan, self._info, policy, steps)
+            until = perf_counter() + {share} * (perf_counter() - began)
+            while self.name in {names} and perf_counter() < until:
+                pass
+            return found
+"""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is planted where, and what is measured."""
+
+    name: str
+    project: str
+    collectors: tuple[str, ...]
+    slowed: tuple[str, ...] = ()
+    """Empty: nothing gets slower."""
+
+
+SCENARIOS = (
+    Scenario("threads, unchanged", "threads", ("threads",)),
+    Scenario("threads, slower", "threads", ("threads",), ("threads",)),
+    Scenario("ours, unchanged", "wfbench", ("sequential", "shm")),
+    Scenario("ours, shm slower", "wfbench", ("sequential", "shm"), ("shm",)),
+    Scenario("ours, all slower", "wfbench", ("sequential", "shm"), ("sequential", "shm")),
+)
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-C", str(folder), *WHO, *arguments], check=True)  # noqa: S607
+
+
+def copies(to: Path) -> None:
+    """Make a repository of each project, unless they are there."""
+    if not (to / "wfbench").exists():
+        git(ROOT, "clone", "--quiet", "--shared", str(ROOT), str(to / "wfbench"))
+    if not (to / "threads").exists():
+        shutil.copytree(ROOT / "tests" / "data" / "threads-plugin", to / "threads")
+        git(to / "threads", "init", "--quiet")
+        git(to / "threads", "add", "--all")
+        git(to / "threads", "commit", "--quiet", "--message", "Begin")
+
+
+def plant(scenario: Scenario, folder: Path, share: float) -> None:
+    """Change the working tree: a slow-down, or a comment that changes nothing."""
+    git(folder, "checkout", "--quiet", "--", ".")
+    threads = scenario.project == "threads"
+    file = folder / ("src/wfbench_threads/collector.py" if threads else SHARED)
+    text = file.read_text()
+    if not scenario.slowed:
+        changed = text + "\n# A comment changes nothing.\n"
+    elif threads:
+        changed = text.replace("\nPLANTED = 0.0\n", f"\nPLANTED = {share}\n")
+    else:
+        changed = text.replace(CALL, SLOWER.format(share=share, names=scenario.slowed))
+    if changed == text:
+        sys.exit(f"{file} has no place for a slow-down; adapt this script")
+    file.write_text(changed)
+
+
+Try = dict[str, object]
+
+
+def attempt(
+    scenario: Scenario, to: Path, args: argparse.Namespace, number: int
+) -> dict[str, object]:
+    """Check once; return what came of it."""
+    folder, out = to / scenario.project, to / "checks" / f"{scenario.name}, {number}"
+    plant(scenario, folder, args.share)
+    options = [part for name in scenario.collectors for part in ("--collector", name)]
+    options += ["--detect", f"{args.share:.0%}", "--budget", args.budget, "--out", str(out)]
+    began = monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "wfbench", "check", "--against", "HEAD", *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONSAFEPATH": "1"},
+        check=False,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    verdict = json.loads((out / "verdict.json").read_text())
+    return {
+        "scenario": scenario.name,
+        "exit_code": done.returncode,
+        "seconds": round(monotonic() - began),
+        "says": verdict["headline"],
+        "notes": verdict["notes"],
+    }
+
+
+def table(tries: list[Try]) -> str:
+    lines = ["| scenario | tries | failed | inconclusive | mean seconds |", "|---|---|---|---|---|"]
+    for scenario in SCENARIOS:
+        found = [one for one in tries if one["scenario"] == scenario.name]
+        if found:
+            failed = sum(one["exit_code"] == 1 for one in found)
+            unknown = sum("inconclusive" in str(one["says"]) for one in found)
+            seconds = sum(int(str(one["seconds"])) for one in found) / len(found)
+            row = (scenario.name, len(found), failed, unknown, f"{seconds:.0f}")
+            lines.append(f"| {' | '.join(map(str, row))} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tries", type=int, default=20)
+    parser.add_argument("--to", type=Path, required=True)
+    parser.add_argument("--share", type=float, default=0.1)
+    parser.add_argument("--budget", default="10m")
+    parser.add_argument("--busy", action="store_true", help="use a whole core meanwhile")
+    args = parser.parse_args()
+    args.to = args.to.resolve()
+    args.to.mkdir(parents=True, exist_ok=True)
+    copies(args.to)
+    kept = args.to / "tries.jsonl"
+    tries = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    spin = [sys.executable, "-c", "while True: pass"]
+    other = subprocess.Popen(spin, start_new_session=True) if args.busy else None
+    try:
+        for number in range(args.tries):
+            for scenario in SCENARIOS:
+                if sum(one["scenario"] == scenario.name for one in tries) > number:
+                    continue
+                tries.append(attempt(scenario, args.to, args, number))
+                with kept.open("a") as file:
+                    file.write(json.dumps(tries[-1]) + "\n")
+            sys.stdout.write(table(tries) + "\n\n")
+            sys.stdout.flush()
+    finally:
+        if other is not None:
+            other.kill()
+            other.wait()
+
+
+if __name__ == "__main__":
+    main()
