@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from wfbench.contract import UsageError
-from wfbench.policies.distinct import distinct_rows
 from wfbench_trainers.batch import network_inputs
 from wfbench_trainers.documented import DocumentedPpo
 from wfbench_trainers.learner import LearningError
@@ -304,17 +303,6 @@ def test_listing_the_trainers_loads_neither_torch_nor_numba():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert out.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
-@pytest.mark.parametrize("width", [1, 7, 8, 52, 136])
-def test_distinct_rows_are_those_numpy_finds(dtype, width):
-    rows = np.random.default_rng(width).integers(0, 2, (500, width)).astype(dtype)
-    rows[100:200] = rows[0]
-    first, inverse = distinct_rows(rows)
-    assert (rows[first][inverse] == rows).all()
-    assert len(first) == len(np.unique(rows, axis=0))
-    assert (np.sort(first) == first).all()
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
