@@ -91,6 +91,11 @@ class GuardedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
             kept = {key: kind(info.get(key, 0)).item() for key, kind in INFO_TYPES.items()}
             return obs, reward, bool(terminated), bool(truncated), kept
 
+    def close(self) -> None:
+        """Close; what goes wrong then stops neither the library nor the other environments."""
+        with suppress(Exception):
+            self.env.close()
+
     def _refuse_bad(self, obs: Any, where: str) -> None:
         if self._check:
             refuse_bad_obs(obs, self._shape, self._dtype, where)
