@@ -78,10 +78,11 @@ def _fitted(kind: Kind, x: Curve, y: Curve) -> tuple[Growth, Curve]:
 
 
 def _other(x: Curve, y: Curve, half: Curve, excess: Curve) -> Growth:
-    """Return a fall from the peak that noise does not explain; else where the best knee fails."""
+    """Return a steady fall from the peak that noise does not explain; else where the best knee fails."""
     peak = int(y.argmax())
     drop = y[peak] - y[-1]
-    if drop > max(half[-1] + half[peak], np.log1p(TOLERANCE)):
+    steady = (np.diff(y[peak:]) <= np.maximum(half[peak:-1], np.log1p(TOLERANCE))).all()
+    if steady and drop > max(half[-1] + half[peak], np.log1p(TOLERANCE)):
         return Growth("falls", float(np.exp(y[peak])), float(x[peak]))
     worst = int(excess.argmax())
     return Growth("unknown", why=f"no curve fits: the point at {x[worst]:,.0f} is off")
