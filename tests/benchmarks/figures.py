@@ -31,6 +31,8 @@ import figures_text
 ROOT = Path(__file__).parents[2]
 OURS = str(Path(sys.executable).with_name("wfbench"))
 REDS = ("bline", "meander")
+TINY = ("--max-episodes", "2", "--min-episodes", "1", "--workflows", "2")
+"""Flags that make a search with one training per order as short as it can be."""
 
 
 @dataclass
@@ -65,11 +67,8 @@ class Lab:
 
     def search(self, *arguments: str) -> tuple[dict[str, Any], float, float]:
         """Return the only run of a search, its seconds and its memory; tiny with --smoke."""
-        tiny = ("--max-episodes", "2", "--min-episodes", "1")
         joint = ("--joint-episodes", "2", "--seeds", "2", "--free", "0", "--specialise", "1")
-        presets = ("per-order", "documented-200", "best")
-        each = ("--workflows", "2") if any(name in arguments for name in presets) else joint
-        small = (*tiny, *each) if self.smoke else ()
+        small = (TINY if "--preset" in arguments else joint) if self.smoke else ()
         answer, seconds, memory = self.tell("run", *arguments, *small)
         return answer["runs"][0], seconds, memory
 
@@ -218,7 +217,7 @@ def against(lab: Lab) -> Any:
         "documented-200": (("--preset", "documented-200"),) * 2,
         "best": (("--preset", "best"),) * 2,
     }
-    tiny = ("--max-episodes", "2", "--min-episodes", "1", "--workflows", "2") if lab.smoke else ()
+    tiny = TINY if lab.smoke else ()
     found = []
     for what, (ours, theirs) in pairs.items():
         taken: dict[str, list[float]] = {"ours": [], "theirs": []}

@@ -78,7 +78,7 @@ def _fitted(kind: Kind, x: Curve, y: Curve) -> tuple[Growth, Curve]:
 
 
 def _other(x: Curve, y: Curve, half: Curve, excess: Curve) -> Growth:
-    """Return a steady fall from the peak that noise does not explain; else where the best knee fails."""
+    """Return a steady fall that noise does not explain; else where the best knee fails."""
     peak = int(y.argmax())
     drop = y[peak] - y[-1]
     steady = (np.diff(y[peak:]) <= np.maximum(half[peak:-1], np.log1p(TOLERANCE))).all()
