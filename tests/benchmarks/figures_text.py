@@ -1,6 +1,6 @@
 """Write measured figures into documents: each between a pair of markers that names it.
 
-`<!-- figures NAME -->` and `<!-- end of figures -->` enclose what `write` replaces. Everything else
+`<!--figures:NAME-->` and `<!--end-->` enclose what `write` replaces. Everything else
 of a document is written by hand and has no figure that a command measured.
 """
 
@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 DOCUMENTS = ("README.md", "docs/results.md")
-_REGION = re.compile(r"(<!-- figures ([\w-]+) -->\n).*?(<!-- end of figures -->)", re.DOTALL)
+_REGION = re.compile(r"(<!--figures:([\w-]+)-->\n).*?(<!--end-->)", re.DOTALL)
 
+FRONT = {"speed": "throughput", "first": "joint"}
+"""What the README shows of a part, with its commit only: it must be short."""
 WINNER = {"bline": "-3.47 / -6.41 / -13.76", "meander": "-5.64 / -8.69 / -16.60"}
 """Published returns of the winner of the challenge."""
 
@@ -40,12 +42,13 @@ def filled(text: str, parts: Parts) -> str:
 
     def replaced(match: re.Match[str]) -> str:
         name = match[2]
-        source = "throughput" if name == "speed" else "joint" if name == "first" else name
+        source = FRONT.get(name, name)
         if source not in parts:
             return match[0]
         part = parts[source]
         made = WRITERS[name](part["values"])
-        return f"{match[1]}{made}\n\n{_origin(part)}\n{match[3]}"
+        origin = f"Commit {part['commit']}." if name in FRONT else _origin(part)
+        return f"{match[1]}{made}\n\n{origin}\n{match[3]}"
 
     return _REGION.sub(replaced, text)
 
@@ -74,6 +77,13 @@ def _throughput(values: Any) -> str:
     ]
     heads = "collector | transitions/s | 95 % interval | CPU µs per transition | memory MB"
     return _table(f"{heads} | start-up s", rows)
+
+
+def _speed(values: Any) -> str:
+    """Return the first four columns."""
+    return "\n".join(
+        "|".join(line.split("|")[:5]) + "|" for line in _throughput(values).split("\n")
+    )
 
 
 def _environment(values: Any) -> str:
@@ -188,7 +198,7 @@ def _against(values: Any) -> str:
 
 WRITERS = {
     "throughput": _throughput,
-    "speed": _throughput,
+    "speed": _speed,
     "environment": _environment,
     "joint": _joint,
     "first": _first,

@@ -44,21 +44,21 @@ def test_every_part_has_a_place_and_every_place_a_writer(
     found = [
         name
         for document in text.DOCUMENTS
-        for name in re.findall(r"<!-- figures ([\w-]+) -->", (ROOT / document).read_text())
+        for name in re.findall(r"<!--figures:([\w-]+)-->", (ROOT / document).read_text())
     ]
     assert sorted(found) == sorted(text.WRITERS)
     assert {*script.PARTS, *script.EXTRA} <= {*found}
 
 
 def test_figures_replace_what_is_between_the_markers(text: ModuleType) -> None:
-    before = "a\n<!-- figures documented -->\nold\n<!-- end of figures -->\nb\n"
+    before = "a\n<!--figures:documented-->\nold\n<!--end-->\nb\n"
     values = [{"red": "bline", "seconds": 9.6, "memory_mb": 449.7}]
     after = text.filled(before, {"documented": part(values)})
     assert "| bline | 10 s | 450 MB |" in after
     assert "Commit abc, two cores: `wfbench x`." in after
     assert "old" not in after
-    assert after.startswith("a\n<!-- figures documented -->\n")
-    assert after.endswith("<!-- end of figures -->\nb\n")
+    assert after.startswith("a\n<!--figures:documented-->\n")
+    assert after.endswith("<!--end-->\nb\n")
     assert text.filled(after, {"documented": part(values)}) == after
     assert text.filled(before, {}) == before
 
