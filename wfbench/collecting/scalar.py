@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from wfbench.contract import EnvInfo, EnvRef, StepArrays, WorkerError
 from wfbench.contract.record import INFO_FIELDS
 
 from .checks import first_flaw, flaw_of, info_of, refuse_bad_obs, refuse_bad_reward, spaces_of
+from .deadlines import refuse_late
 from .faults import cause_of, trace_of
 
 
@@ -82,12 +85,12 @@ class EnvSlice(ABC):
     @abstractmethod
     def _build(self, ref: EnvRef) -> None: ...
 
-    def _refuse_flaws(self, out: StepArrays, first: int = 0) -> None:
+    def _refuse_flaws(self, out: StepArrays) -> None:
         found = first_flaw(out, unbounded=self.info.unbounded)
         if found is not None:
             row, flaw = found
             error = ValueError(f"step returned an observation with {flaw} in it")
-            raise self._fault(error, row=first + row)
+            raise self._fault(error, row=row)
 
     def _fault(
         self, error: BaseException, prefix: str = "", *, row: int | None = None
@@ -163,26 +166,25 @@ class ScalarSlice(EnvSlice):
         except self._faults as error:
             raise self._fault(error, row=row) from error
 
-    def step(self, actions: NDArray[np.int64], out: StepArrays) -> None:
-        """Step every environment; row i of `out` is of the i-th of them."""
-        row = 0
+    def step(self, actions: NDArray[np.int64], out: StepArrays, limit: float = math.inf) -> None:
+        """Step every environment; row i of `out` is of the i-th of them.
+
+        One that took longer than `limit` seconds raises a DeadlineError when it comes back.
+        """
+        row, took = 0, 0.0
         try:
             for row, action in enumerate(actions.tolist()):
                 self._at(row)
+                started = perf_counter()
                 self._envs[row].step(action, out, row)
+                took = perf_counter() - started
+                if took > limit:
+                    break
         except self._faults as error:
             raise self._fault(error, row=row) from error
+        refuse_late(took, limit, f"a step of env {self._indices[row]}")
         if self._check:
             self._refuse_flaws(out)
-
-    def step_one(self, row: int, action: int, out: StepArrays) -> None:
-        """Step the environment `row` into the only row of `out`."""
-        try:
-            self._envs[row].step(action, out, 0)
-        except self._faults as error:
-            raise self._fault(error, row=row) from error
-        if self._check:
-            self._refuse_flaws(out, row)
 
     def true_states(self) -> list[Any]:
         """Return the full nested state of every environment."""

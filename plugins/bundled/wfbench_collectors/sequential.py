@@ -13,11 +13,10 @@ from wfbench.contract import EnvInfo, Plan
 
 
 class SequentialCollector(SynchronousCollector):
-    """All steps of the first environment, then all of the second, and so on.
+    """A step of the first environment, then one of the second, and so on.
 
-    The policy is asked for one observation at a time, as training with a single environment does.
-    An environment that hangs cannot be interrupted here; one that was slower than its deadline is
-    reported when it comes back.
+    The policy is asked once for all of them. An environment that hangs cannot be interrupted here;
+    one that was slower than its deadline is reported when it comes back.
     """
 
     name = "sequential"
@@ -53,10 +52,8 @@ class SequentialCollector(SynchronousCollector):
 
     def _fill(self, call: CollectCall) -> Sequence[str]:
         call.buffer.obs[0] = self._obs
-        for column in range(call.plan.n_envs):
-            here = slice(column, column + 1)
-            for actions, out in self._play(call, here, f"a step of env {column}"):
-                self._envs.step_one(column, int(actions[0]), out)
+        for actions, out in self._play(call):
+            self._envs.step(actions, out, call.plan.deadlines.step)
         self._obs = call.buffer.obs[-1].copy()
         return ()
 
