@@ -228,7 +228,13 @@ def test_progress_is_live_on_a_terminal(clean_environ: dict[str, str]) -> None:
     assert b"\x1b[" in seen
 
 
-def test_ctrl_c_ends_everything(clean_environ: dict[str, str], folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code", "said"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_a_signal_ends_everything_and_the_samples_are_named(
+    clean_environ: dict[str, str], folder: Path, sent: signal.Signals, code: int, said: str
+) -> None:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "wfbench", "bench", "--seconds", "60"),
@@ -245,10 +251,11 @@ def test_ctrl_c_ends_everything(clean_environ: dict[str, str], folder: Path) -> 
         time.sleep(0.05)
         family = psutil.Process(process.pid).children(recursive=True)
     time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert errors.splitlines()[-1] == "wfbench: interrupted"
+    assert process.returncode == code
+    assert errors.splitlines()[-1] == f"wfbench: {said}"
+    assert "wfbench: samples so far are in results/runs/" in errors
     assert "Traceback" not in errors
     _, alive = psutil.wait_procs(family, timeout=10)
     assert alive == []

@@ -190,8 +190,12 @@ def test_a_run_leaves_a_report_and_an_evaluation_joins_it(
     assert "Which orders did best?" in page
     assert "Does behaviour follow the order?" not in page
     play = ("--orders", "trained", "--episodes", "2", "--collector", "sequential", "--save")
-    call("evaluate", "r", *play)
-    call("report", "r", "--html")
+    done = wfbench("evaluate", "r", *play, env=small_plugins, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr  # type: ignore[attr-defined]
+    assert done.stderr.splitlines() == [  # type: ignore[attr-defined]
+        "kept as results/runs/r/evaluations/001.json",
+        "refreshed results/runs/r/report.html",
+    ]
     page = (tmp_path / "results/runs/r/report.html").read_text()
     assert "Does behaviour follow the order?" in page
     assert "<span>--orders</span> <span>trained</span>" in page

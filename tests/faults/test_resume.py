@@ -211,8 +211,9 @@ def test_a_second_process_on_a_run_is_refused(
         first.wait(30)
 
 
-def test_ctrl_c_ends_with_130_and_says_how_to_go_on(
-    environ: dict[str, str], small_run: list[str], tmp_path: Path
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_and_how_to_resume_it_is_said(
+    environ: dict[str, str], small_run: list[str], tmp_path: Path, sent: signal.Signals, code: int
 ) -> None:
     argv = [*small_run, "--workflows", "10000", "--out", str(tmp_path), "--name", "r"]
     running = subprocess.Popen(
@@ -223,9 +224,9 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(
         text=True,
     )
     _wait_for(tmp_path / "r" / "checkpoints" / "000.npz")
-    running.send_signal(signal.SIGINT)
+    running.send_signal(sent)
     _, errors = running.communicate(timeout=60)
-    assert running.returncode == 130
+    assert running.returncode == code
     assert f"wfbench run --resume {tmp_path / 'r'}" in errors
     assert "Traceback" not in errors
 

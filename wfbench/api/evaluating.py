@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Result, Rows, Values, as_list
+from wfbench.api.runs import write_report
 from wfbench.contract import EnvSpec, Order, Published, UsageError
 from wfbench.orders import all_orders, format_order, parse_order
 from wfbench.orders.compliance import DEFAULT as DEFAULT_DEFINITION
@@ -53,6 +54,8 @@ class EvaluationResult(Result, schema="evaluation/2"):
     """The unit types that the order ranks."""
     joint: bool = False
     """Whether the policy follows any order, and was given this one."""
+    kept: tuple[str, ...] = ()
+    """What `save` wrote, a line each."""
 
     def _values(self) -> Values:
         values: dict[str, Any] = {"policy": self.policy, "env": self.env, "order": self.order}
@@ -79,6 +82,8 @@ class OrdersResult(Result, schema="orders-evaluation/1"):
     """By name: `normal`, and `stress` if there was any."""
     joint: bool = True
     """Whether it was trained for all orders; else it was specialised for one."""
+    kept: tuple[str, ...] = ()
+    """What `save` wrote, a line each."""
 
     @property
     def answer(self) -> Answer:
@@ -109,6 +114,8 @@ class CrossEvaluationResult(Result, schema="cross-evaluation/1"):
     crossed: tuple[CrossRow, ...]
     own: Order | None = None
     """The order that the policy was trained for."""
+    kept: tuple[str, ...] = ()
+    """What `save` wrote, a line each."""
 
     def _values(self) -> Values:
         values = {"policy": self.policy, "definition": self.definition, "seed": self.seed}
@@ -160,7 +167,7 @@ def evaluate(
     stress: also play episodes in which blue is held for so many steps at the start; 0: none.
     definition: what counts as compliance. Default: what the policy was trained on.
     env: where to play. Default: where it was trained; a reference plays in cage2.
-    save: keep the result with the run, for its report.
+    save: keep the result with the run, and write its report again.
 
     Example: wfbench.evaluate("results/runs/mine", horizon=30, episodes=100).rows()
     """
@@ -185,10 +192,13 @@ def evaluate(
         found = _swept(subject, setup, orders)
     else:
         found = _crossed(subject, setup, orders)
-    if run is not None:
-        command = shlex.join(["wfbench", *command_line()])
-        save_evaluation(run, found.schema, {"command": command, **found.to_dict()})
-    return found
+    if run is None:
+        return found
+    command = shlex.join(["wfbench", *command_line()])
+    file = save_evaluation(run, found.schema, {"command": command, **found.to_dict()})
+    page, problem = write_report(run)
+    report = problem if page is None else f"refreshed {page}"
+    return replace(found, kept=(f"kept as {file}", report))
 
 
 def _subject(name: str, out: Path, env: str | None, order: str | None, *, greedy: bool) -> Subject:

@@ -13,6 +13,7 @@ from wfbench.benchmarks.measure.cases import select_cases
 from wfbench.benchmarks.measure.model import Session, make_settings
 from wfbench.benchmarks.measure.runner import SessionProgress, measure_session
 from wfbench.benchmarks.measure.saved import load_machine, load_session
+from wfbench.benchmarks.measure.stopping import MOST_ROUNDS, Limits
 from wfbench.benchmarks.scaling import points
 from wfbench.benchmarks.scaling.curves import (
     CollectorCosts,
@@ -109,6 +110,8 @@ def bench(
     scaling: bool = False,
     seed: int = 0,
     options: Options | None = None,
+    budget: float | None = None,
+    until_precision: float | None = None,
     smoke: bool = False,
     out: str | Path = DEFAULT,
     name: str | None = None,
@@ -124,6 +127,8 @@ def bench(
     workers: for every collector that has workers.
     scaling: measure how collectors grow: `n_envs` from 1 to 20,000 and `workers` from 1 to twice
         the cores unless given, three rounds of 0.3 s. What would take too long is skipped.
+    budget, until_precision: measure rounds for so many seconds, or until the interval of every
+        rate is within this share of it, such as 0.05; with `rounds`, at most so many.
     smoke: two very short rounds that show whether it works at all.
     out, name: the samples are kept in OUT/NAME.
 
@@ -147,6 +152,14 @@ def bench(
         raise UsageError("several numbers of --workers need --scaling")
     else:
         cases = select_cases(plugin_host(), workers=counts[0] if counts else None, **chosen)
+    limits = Limits(budget, until_precision)
+    limited = budget is not None or until_precision is not None
+    if limited and (smoke or scaling):
+        raise UsageError(
+            "--smoke and --scaling have their own rounds; leave --budget and --until-precision out"
+        )
+    if limited and rounds is None:
+        rounds = MOST_ROUNDS
     settings = make_settings(
         rounds=rounds, seconds=seconds, steps=steps, seed=seed, smoke=smoke, scaling=scaling
     )
@@ -156,16 +169,20 @@ def bench(
         out=Path(out),
         name=name,
         command=command_line(),
-        progress=session_progress(progress),
+        progress=session_progress(progress, limits),
         skip=points.too_much if scaling else None,
+        enough=limits.enough if limited else None,
     )
     return Bench(session, path)
 
 
-def session_progress(progress: Watcher | None) -> SessionProgress | None:
+def session_progress(
+    progress: Watcher | None, limits: Limits | None = None
+) -> SessionProgress | None:
     """Return a callback for sessions that are measured on behalf of a caller."""
     if progress is None:
         return None
+    clock = limits or Limits()
 
     def update(session: Session) -> None:
         if session.samples:
@@ -174,7 +191,11 @@ def session_progress(progress: Watcher | None) -> SessionProgress | None:
             speed = f"{sample.rate:,.0f} transitions/s"
             found = speed if sample.failure is None else f"failed: {sample.failure}"
             found = found if sample.skipped is None else f"skipped: {sample.skipped}"
-            where = f"round {sample.round + 1}/{rounds}  {case.label}  {case.n_envs} envs"
+            of = "" if clock.precision is not None or rounds == MOST_ROUNDS else f"/{rounds}"
+            where = f"round {sample.round + 1}{of}  {case.label}  {case.n_envs} envs"
+            left = clock.seconds_left(session)
+            if clock.precision is None or clock.budget is not None:
+                found += f"  {left:.0f} s left" if left >= 1 else ""
             progress(Progress(len(session.samples), total, f"{where}  {found}", sample))
 
     return update

@@ -13,6 +13,7 @@ from wfbench.api.hosting import plugin_host
 from wfbench.api.order_results import OrderResult, best_result, order_results
 from wfbench.api.policies import LoadedPolicy, load_policy
 from wfbench.api.results import Result
+from wfbench.contract import WfbenchError
 from wfbench.report import show
 from wfbench.report.answer_data import answer_data, specialised_data
 from wfbench.report.document import Report
@@ -23,6 +24,7 @@ from wfbench.search.history import RecordedSearch, belief_of, read_search
 from wfbench.settings.config import JOINT, PER_ORDER
 from wfbench.store.config import search_paths
 from wfbench.store.event_log import plain
+from wfbench.store.files import write_whole
 from wfbench.store.places import DEFAULT, find_run, run_kind
 from wfbench.store.run import special_path
 
@@ -281,6 +283,18 @@ def report_of(path: Path) -> Report:
     from wfbench.report.sections.sources import Sources
 
     return Sources(Path(), plugin_host()).report([str(path)])
+
+
+def write_report(path: Path) -> tuple[Path | None, str]:
+    """Write `report.html` beside what it shows; a run stays good if that fails."""
+    from wfbench.report.formats.html import render_html
+
+    page = path / REPORT_FILE
+    try:
+        write_whole(page, render_html(report_of(path)).encode())
+    except WfbenchError as error:
+        return None, f"there is no report: {error}"
+    return page, ""
 
 
 def _csv_rows(path: Path) -> list[dict[str, Any]]:

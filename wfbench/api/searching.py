@@ -11,8 +11,8 @@ from typing import Any, TypedDict, Unpack
 
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Options, Progress, Result, Values, Watcher, as_list
-from wfbench.api.runs import REPORT_FILE, Matrix, Run, report_of
-from wfbench.contract import Executor, UsageError, WfbenchError
+from wfbench.api.runs import Matrix, Run, write_report
+from wfbench.contract import Executor, UsageError
 from wfbench.report.document import Section
 from wfbench.report.run_plan import RunPlan
 from wfbench.report.sections.settings import config_data, config_section
@@ -26,7 +26,6 @@ from wfbench.search.search import Search
 from wfbench.settings import sources
 from wfbench.settings.config import SETTINGS
 from wfbench.settings.selection import Choice
-from wfbench.store.files import write_whole
 from wfbench.store.places import DEFAULT, find_run
 from wfbench.store.run import RunStore
 
@@ -199,7 +198,7 @@ def _searched(
         with watch.resumable(path):
             run_searches(searches, executor)
         runs = tuple(Run(search.store.path, search.recorded()) for search in searches)
-    report, problem = _write_report(path)
+    report, problem = write_report(path)
     if len(runs) == 1:
         return replace(runs[0], report_path=report, problem=problem)
     return Matrix(path, runs, executor.in_process, report, problem)
@@ -244,18 +243,6 @@ class _Watch:
             if not isinstance(error, UsageError):  # which would come again
                 error.add_note(f"resume with: wfbench run --resume {path}")
             raise
-
-
-def _write_report(path: Path) -> tuple[Path | None, str]:
-    """Write `report.html` beside what it shows; a run stays good if that fails."""
-    from wfbench.report.formats.html import render_html
-
-    page = path / REPORT_FILE
-    try:
-        write_whole(page, render_html(report_of(path)).encode())
-    except WfbenchError as error:
-        return None, f"there is no report: {error}"
-    return page, ""
 
 
 def _typed(name: str, value: Any) -> Any:

@@ -110,8 +110,19 @@ def _call(
     function = load_object(calls) if isinstance(calls, str) else calls
     if not progress:
         return function(**asked)
-    with progress_lines(bar_only=progress == "bar") as watcher:
+    with noted(), progress_lines(bar_only=progress == "bar") as watcher:
         return function(**asked, progress=watcher)
+
+
+@contextmanager
+def noted() -> Iterator[None]:
+    """Print what an error that ends a command says about what is kept and how to go on."""
+    try:
+        yield
+    except BaseException as error:
+        for note in getattr(error, "__notes__", ()):
+            sys.stderr.write(f"wfbench: {note}\n")
+        raise
 
 
 def _say(said: Said, *, as_json: bool) -> None:

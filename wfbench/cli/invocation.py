@@ -26,6 +26,8 @@ class Invocation:
         self.json = False
         self.quiet = False
         """Do not warn about broken plugins: the verb shows them itself."""
+        self.terminated = False
+        """Whether SIGTERM ended it."""
         self._warnings: list[str] = []
 
     def configure(self, ctx: typer.Context) -> None:

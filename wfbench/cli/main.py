@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +30,8 @@ app = typer.Typer(
     help="Benchmarks for workflow-conditioned reinforcement learning.",
     epilog=(
         "Exit codes: 0 ok, 1 regression, 2 usage, 3 a trial failed or hung, 4 inconclusive, "
-        "5 not comparable or no baseline, 6 plugin error, 70 a bug, 130 interrupted."
+        "5 not comparable or no baseline, 6 plugin error, 70 a bug, 130 interrupted, "
+        "143 terminated."
     ),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -100,7 +104,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = _ended(args, state := Invocation(args))
+        state = Invocation(args)
+        with _terminable(state):
+            code = _ended(args, state)
         for warning in state.warnings() if code != ExitCode.PLUGIN else ():
             warn(warning)
         sys.stdout.flush()
@@ -111,6 +117,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     return code
+
+
+@contextmanager
+def _terminable(state: Invocation) -> Iterator[None]:
+    """Make SIGTERM end a command as Ctrl-C does, so that what it measured and trained is kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def terminate(*_: object) -> None:
+        state.terminated = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _ended(args: list[str], state: Invocation) -> int:
@@ -128,21 +152,23 @@ def _ended(args: list[str], state: Invocation) -> int:
         hint = f" (see `{ctx.command_path} --help`)" if ctx is not None else ""
         return _end(args, f"{error.format_message()}{hint}", ExitCode.USAGE)
     except (KeyboardInterrupt, typer.Abort) as error:
-        return _interrupted(args, error.__cause__)
+        return _interrupted(args, state, error.__cause__)
     except BrokenPipeError:
         raise
     except Exception:  # noqa: BLE001 - a bug keeps its traceback, but has its own exit code
         traceback.print_exc()
         return ExitCode.BUG
     if result == ExitCode.INTERRUPTED:
-        return _end(args, "interrupted", ExitCode.INTERRUPTED)
+        return _interrupted(args, state, None)
     return result if isinstance(result, int) else 0
 
 
-def _interrupted(args: list[str], cause: BaseException | None) -> int:
+def _interrupted(args: list[str], state: Invocation, cause: BaseException | None) -> int:
     if isinstance(cause, EOFError):  # a bug, which click takes for the end of the input
         traceback.print_exception(cause)
         return ExitCode.BUG
+    if state.terminated:
+        return _end(args, "terminated", ExitCode.TERMINATED)
     return _end(args, "interrupted", ExitCode.INTERRUPTED)
 
 

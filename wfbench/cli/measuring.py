@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from wfbench.api.results import Result
+from wfbench.cli import quantities
 from wfbench.cli.arguments import (
     SELECTOR,
     Collectors,
@@ -37,6 +38,8 @@ def _counts(flag: str, text: str) -> list[int]:
     progress="lines",
     n_envs=partial(_counts, "--n-envs"),
     workers=partial(_counts, "--workers"),
+    budget=quantities.seconds,
+    until_precision=quantities.share,
 )
 def bench(
     *,
@@ -64,6 +67,12 @@ def bench(
     ] = False,
     seed: Seed = 0,
     option: Options = None,
+    budget: Annotated[
+        str | None, "TIME", "Measure rounds for so long, such as 60s or 5m, instead of 5."
+    ] = None,
+    until_precision: Annotated[
+        str | None, "SHARE", "Measure until every rate is known to such as 5%, instead of 5 rounds."
+    ] = None,
     smoke: Annotated[bool, "Two very short rounds: does it work at all?"] = False,
     out: NewRuns = DEFAULT,
     name: RunName = None,
@@ -100,7 +109,16 @@ def reproduce(
     return found
 
 
-@verb("wfbench.api.evaluating:evaluate")
+def _evaluate(**given: Any) -> Result:
+    from wfbench.api.evaluating import evaluate
+
+    found = evaluate(**given)
+    for line in found.kept:
+        typer.echo(line, err=True)
+    return found
+
+
+@verb(_evaluate)
 def evaluate(
     policy: Annotated[
         str,
@@ -142,7 +160,7 @@ def evaluate(
     ] = None,
     collector: Annotated[str, "Collector."] = "vector",
     seed: Seed = 0,
-    save: Annotated[bool, "Keep the result with the run, for its report."] = False,
+    save: Annotated[bool, "Keep the result with the run, and write its report again."] = False,
     out: Runs = DEFAULT,
 ) -> None:
     """Play a frozen policy on fresh seeds, and compare it with published results."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ import typer
 from wfbench.api.results import Progress, Result, Watcher
 from wfbench.api.searching import explain_config
 from wfbench.cli.arguments import JsonFlag, NewRuns, RunName
-from wfbench.cli.calling import verb
+from wfbench.cli.calling import noted, verb
 from wfbench.cli.invocation import answer, invocation, wants_json
 from wfbench.cli.run_options import RunCommand, takes_run_config
 from wfbench.contract import UsageError
@@ -55,7 +54,7 @@ def run(
     if json_lines and (quiet or json):
         raise UsageError("choose one of --quiet, --json and --json-lines")
     as_json = wants_json(ctx, flag=json)
-    with _notes(), _view(quiet=quiet or as_json, json_lines=json_lines) as view:
+    with noted(), _view(quiet=quiet or as_json, json_lines=json_lines) as view:
         if resume is None:
             found = run_resolved(resolved, out=out, name=name, smoke=smoke, progress=view)
         else:
@@ -66,17 +65,6 @@ def run(
             typer.echo(f"report: {found.report_path}")
     if found.problem:
         invocation(ctx).warn(found.problem)
-
-
-@contextmanager
-def _notes() -> Iterator[None]:
-    """Print what an error that ends the run says about resuming it."""
-    try:
-        yield
-    except BaseException as error:
-        for note in getattr(error, "__notes__", ()):
-            sys.stderr.write(f"wfbench: {note}\n")
-        raise
 
 
 @contextmanager

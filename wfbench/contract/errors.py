@@ -25,6 +25,7 @@ class ExitCode(IntEnum):
     BUG = 70
     """An error that wfbench does not handle; it keeps its traceback."""
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 class WfbenchError(Exception):

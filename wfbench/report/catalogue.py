@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 from typing import Any, Literal
 
 from wfbench.benchmarks.measure.saved import load_bench_config, load_machine, load_session
-from wfbench.benchmarks.measure.summary import summarise
+from wfbench.benchmarks.measure.summary import equal_work, is_sound, summarise
 from wfbench.contract import UsageError
 from wfbench.search.history import RecordedSearch, read_search
 from wfbench.search.same_work import search_of
@@ -22,7 +22,8 @@ from wfbench.store.lock import in_use
 from wfbench.store.places import MATRIX_FILE, RunKind, run_kind
 from wfbench.store.run import sweep_path
 
-Status = Literal["complete", "running", "interrupted", "smoke", "broken"]
+Status = Literal["complete", "running", "interrupted", "smoke", "unsound", "broken"]
+"""Of a bench whose collectors did unequal work, or of which a sample failed: unsound."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class RunRecord:
     seed: int | None = None
     machine: str = ""
     version: str = ""
+    commit: str = ""
+    """The git revision of the folder it was started in, if known."""
 
     @property
     def has_figures(self) -> bool:
@@ -147,6 +150,12 @@ def _bench(path: Path) -> RunRecord:
     settings = plan.settings
     asked = [settings.rounds, settings.seconds, settings.steps, settings.smoke]
     status = _status(path, complete=session.finished, smoke=settings.smoke)
+    odd = [label for one in equal_work(session) for label in one.odd]
+    if status == "complete" and not is_sound(session):
+        status, why = "unsound", "a sample failed"
+        if odd:
+            why = f"unequal work: {', '.join(odd)}"
+        said = f"{why}; {said}"
     work, seed = _digest("bench", cases, env, asked), settings.seed
     found = RunRecord(path.name, path, "bench", status, plan.created, said, work, figures, seed)
     return _made_on(found, load_machine(path))
@@ -154,7 +163,7 @@ def _bench(path: Path) -> RunRecord:
 
 def _matrix(path: Path) -> RunRecord:
     parts = [describe_run(one) for one in search_paths(path)]
-    order: tuple[Status, ...] = ("broken", "running", "interrupted", "smoke", "complete")
+    order: tuple[Status, ...] = ("broken", "running", "interrupted", "smoke", "unsound", "complete")
     worst = min((part.status for part in parts), key=order.index)
     says = f"{len(parts)} searches"
     found = RunRecord(path.name, path, "matrix", worst, parts[0].created, says)
@@ -163,7 +172,8 @@ def _matrix(path: Path) -> RunRecord:
 
 def _made_on(found: RunRecord, machine: Mapping[str, Any]) -> RunRecord:
     name = f"{machine.get('cpu')}, {machine.get('usable_cores')} cores"
-    return replace(found, machine=name, version=str(machine.get("wfbench", "")))
+    version, commit = str(machine.get("wfbench", "")), str(machine.get("commit") or "")
+    return replace(found, machine=name, version=version, commit=commit)
 
 
 @dataclass(frozen=True)
@@ -219,6 +229,18 @@ def history_of(records: Sequence[RunRecord], run: RunRecord, figure: str | None)
         value, last = record.figures[chosen], entries[-1].value if entries else 0.0
         entries.append(Entry(record, value, (value - last) / abs(last) if last else None))
     return FigureHistory(chosen, tuple(entries))
+
+
+def histories(records: Sequence[RunRecord]) -> list[list[FigureHistory]]:
+    """Return every figure over time, by work and machine, what was done last first."""
+    works: dict[tuple[str, str], list[RunRecord]] = {}
+    for record in reversed(records):
+        if record.has_figures:
+            works.setdefault((record.workload, record.machine), []).insert(0, record)
+    return [
+        [history_of(same, same[-1], figure) for figure in same[-1].figures]
+        for same in works.values()
+    ]
 
 
 def latest(records: Sequence[RunRecord]) -> RunRecord:

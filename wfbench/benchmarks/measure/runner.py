@@ -24,6 +24,8 @@ SessionProgress = Callable[[Session], None]
 """Called with the session so far: once before the first sample, then after each."""
 Skip = Callable[[Session, Sample], str | None]
 """Returns why a planned sample is left out; None if it is to be taken."""
+Enough = Callable[[Session], bool]
+"""Called after each round; tells whether to measure no more."""
 
 
 def measure_session(
@@ -35,11 +37,12 @@ def measure_session(
     command: Sequence[str] = (),
     progress: SessionProgress | None = None,
     skip: Skip | None = None,
+    enough: Enough | None = None,
 ) -> tuple[Session, Path]:
     """Measure every case in every round and keep each sample in a new run directory under `out`.
 
-    Returns the session and its directory. `command` is what started it, for the record. `skip` is
-    as in `run_session`.
+    Returns the session and its directory. `command` is what started it, for the record. `skip` and
+    `enough` are as in `run_session`.
     """
     with SessionWriter(out, name, cases, settings, command) as writer:
 
@@ -49,7 +52,14 @@ def measure_session(
             if progress is not None:
                 progress(session)
 
-        return run_session(cases, settings, record, skip), writer.path
+        try:
+            session = run_session(cases, settings, record, skip, enough)
+        except BaseException as error:
+            error.add_note(f"samples so far are in {writer.path}")
+            raise
+        if session.settings != settings:
+            writer.settle(session.settings)
+        return session, writer.path
 
 
 def run_session(
@@ -57,11 +67,13 @@ def run_session(
     settings: Settings,
     progress: SessionProgress | None = None,
     skip: Skip | None = None,
+    enough: Enough | None = None,
 ) -> Session:
     """Measure every case in every round, one after the other, and keep nothing.
 
     If samples may be skipped, the first round goes from few environments to many: what was measured
-    then decides about the rest.
+    then decides about the rest. If `enough` ends it after fewer rounds, the settings of the session
+    have that number.
     """
     session = Session(tuple(cases), settings, ())
     report = progress or (lambda _: None)
@@ -78,6 +90,9 @@ def run_session(
             sample = replace(planned, skipped=why)
         session = replace(session, samples=(*session.samples, sample))
         report(session)
+        whole = len(session.samples) % len(cases) == 0
+        if whole and enough is not None and enough(session):
+            return replace(session, settings=replace(settings, rounds=planned.round + 1))
     return session
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -60,12 +60,21 @@ class SessionWriter(ExitStack):
                 raise UsageError(f"{self.path} already exists; choose another --name") from error
         created = now.isoformat(timespec="seconds")
         config = BenchConfig(run, created, tuple(cases), settings, tuple(command))
+        self._config = config
         with ExitStack() as opened:
             opened.callback(RunLock(self.path).release)
             write_json(self.path / "machine.json", "machine/1", fingerprint())
             write_json(self.path / "config.json", BENCH_CONFIG, asdict(config))
             self._log = opened.enter_context(closing(EventLog(self.path / SAMPLES_FILE)))
             self.push(opened.pop_all())
+
+    def settle(self, settings: Settings) -> None:
+        """Keep other settings: a session that ended early has fewer rounds."""
+        write_json(
+            self.path / "config.json",
+            BENCH_CONFIG,
+            asdict(replace(self._config, settings=settings)),
+        )
 
     def record(self, sample: Sample) -> None:
         """Append one sample."""

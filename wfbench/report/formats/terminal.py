@@ -93,7 +93,8 @@ def _show_exhibit(exhibit: doc.Exhibit, out: Console) -> None:
     rows = [tuple(clean(cell.text) for cell in row) for row in table.rows[:limit]]
     heads = _heads(table.heads, rows, out.width)
     numbers = _number_columns(table)
-    for number, block in enumerate(_blocks(heads, rows, numbers, out.width)):
+    blocks = [] if _stack(table, rows, numbers, out) else _blocks(heads, rows, numbers, out.width)
+    for number, block in enumerate(blocks):
         if number:
             out.print()
         shown = _table(heads, block, numbers)
@@ -115,6 +116,28 @@ def _show_exhibit(exhibit: doc.Exhibit, out: Console) -> None:
         out.print(clean(exhibit.reading), style="dim", soft_wrap=True)
 
 
+def _stack(
+    table: WrittenTable, rows: Sequence[Sequence[str]], numbers: set[int], out: Console
+) -> bool:
+    """Print one value per line where not even one column fits beside the names; return whether."""
+    natural = _widths([clean(head).replace(" (", "\n(", 1) for head in table.heads], rows)
+    keys = _keys(rows)
+    widest = max((natural[i] for i in numbers), default=_PROSE)
+    if sum(natural[:keys]) + _GAP * keys + widest <= out.width:
+        return False
+    for row in rows:
+        out.print(", ".join(row[:keys]), soft_wrap=True, markup=False, highlight=False)
+        for head, cell in list(zip(table.heads, row, strict=True))[keys:]:
+            line = clean(f"  {head}: {cell}")
+            out.print(line, soft_wrap=True, markup=False, highlight=False)
+    return True
+
+
+def _keys(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many columns name a row: two where the first alone is not enough."""
+    return 1 if len({row[0] for row in rows}) == len(rows) or len(rows[0]) < 3 else 2
+
+
 def _number_columns(table: WrittenTable) -> set[int]:
     return {
         i
@@ -127,16 +150,18 @@ def _number_columns(table: WrittenTable) -> set[int]:
 def _blocks(
     heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: set[int], width: int
 ) -> Iterator[list[int]]:
-    """Yield which columns to print side by side; each block begins with the first column."""
+    """Yield which columns to print side by side; each block begins with what names a row."""
     natural = _widths(heads, rows)
     needed = [
         wide if i == 0 or i in numbers else min(wide, _PROSE) for i, wide in enumerate(natural)
     ]
-    block, used = [0], needed[0]
-    for i in range(1, len(heads)):
-        if used + _GAP + needed[i] > width and len(block) > 1:
+    keys = _keys(rows)
+    names, taken = list(range(keys)), sum(needed[:keys]) + _GAP * (keys - 1)
+    block, used = list(names), taken
+    for i in range(keys, len(heads)):
+        if used + _GAP + needed[i] > width and len(block) > keys:
             yield block
-            block, used = [0], needed[0]
+            block, used = list(names), taken
         block.append(i)
         used += _GAP + needed[i]
     yield block

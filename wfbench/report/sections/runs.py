@@ -13,7 +13,7 @@ from wfbench.store.validation import FileCheck, problems
 
 from .common import list_section, table
 
-_OUTCOMES: Mapping[str, Outcome] = {"complete": "good", "broken": "bad"}
+_OUTCOMES: Mapping[str, Outcome] = {"complete": "good", "broken": "bad", "unsound": "bad"}
 _NEXT = {"broken": "runs validate {}", "interrupted": "run --resume {}"}
 """What to do with a run that is not complete."""
 

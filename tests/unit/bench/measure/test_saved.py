@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Settings
+from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Sample, Settings
 from wfbench.benchmarks.measure.saved import SessionWriter, load_bench_config, load_session
 from wfbench.contract import EnvRef, UsageError
+from wfbench.report.catalogue import describe_run
 from wfbench.store.places import find_run, run_kind
 from wfbench.store.run import RunStore
 
@@ -132,3 +133,15 @@ def test_a_config_that_names_nothing_known_is_refused(run: Path) -> None:
     change_config(run, schema="other/1")
     with pytest.raises(UsageError, match="schema 'other/1', which this version does not know"):
         run_kind(run)
+
+
+def test_a_bench_of_unequal_work_is_not_called_complete(tmp_path: Path) -> None:
+    cases = [replace(CASES[0], label=label) for label in ("a", "b")]
+    with SessionWriter(tmp_path, "odd", cases, Settings(rounds=1)) as writer:
+        for number, proof in enumerate("xy"):
+            taken = replace(MEASURED, transition_hash=proof, phases=dict.fromkeys(PHASES, 0.5))
+            writer.record(Sample(number, 0, number, 7, measurement=taken))
+    found = describe_run(writer.path)
+    assert found.status == "unsound"
+    assert found.says.startswith("unequal work: b; ")
+    assert not found.has_figures
