@@ -79,6 +79,7 @@ __all__ = [
     "plugins",
     "remove_baseline",
     "remove_runs",
+    "report_all",
     "reproduce",
     "resume",
     "run",

@@ -42,7 +42,7 @@ from wfbench.api.plugin_tools import (
     plugins,
 )
 from wfbench.api.policies import LoadedPolicy, load_policy
-from wfbench.api.reporting import ReportResult, make_report
+from wfbench.api.reporting import ReportResult, make_report, report_all
 from wfbench.api.results import Progress, Result
 from wfbench.api.revisions import BisectResult, RevisionCheckResult, bisect, check_against
 from wfbench.api.runs import Matrix, Run, load_run

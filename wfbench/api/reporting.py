@@ -8,8 +8,11 @@ from pathlib import Path
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Result, Rows, Values, as_paths
 from wfbench.contract import UsageError
+from wfbench.report import make_report as make
+from wfbench.report.catalogue import histories, list_runs
 from wfbench.report.document import Report
 from wfbench.report.formats.choosing import SCHEMA, as_data
+from wfbench.report.sections.history import history_sections
 from wfbench.report.sections.sources import Sources
 from wfbench.store.places import DEFAULT, find_run
 
@@ -58,3 +61,17 @@ def make_report(
         raise UsageError("--landscape judges searches, and none is reported; leave it out")
     single = len(names) == 1 and not Path(names[0]).is_file()
     return ReportResult(found, find_run(place, names[0]) if single else Path())
+
+
+def report_all(*, out: str | Path = DEFAULT, folder: str | Path | None = None) -> ReportResult:
+    """Make one report of every figure over time, of all complete runs of a folder.
+
+    folder: where the page will be, so that points can lead to runs; default: `out`.
+
+    Example: wfbench.report_all().save("results/runs/history.html")
+    """
+    works = histories(list_runs(Path(out)))
+    if not works:
+        raise UsageError(f"there is no complete run in {out}; `wfbench run` or `bench` makes one")
+    place = Path(out if folder is None else folder)
+    return ReportResult(make(*history_sections(works, place), title="History"), place)

@@ -25,12 +25,15 @@ STANDARD_OUTPUT = "-"
 def report(
     ctx: typer.Context,
     results: Annotated[
-        list[str],
-        "ID...",
+        list[str] | None,
+        "[ID]...",
         "Runs by name or path, or files: verdict.json, landscapes, reproduction.json, and "
         "what compare, bench-search and evaluate print with --json.",
-    ],
+    ] = None,
     *,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Every figure of all complete runs over time.")
+    ] = False,
     html: Annotated[bool, "Write one page with charts that opens offline."] = False,
     md: Annotated[bool, "Write Markdown, for a pull request."] = False,
     csv: Annotated[bool, "Write CSV: one line per value."] = False,
@@ -43,7 +46,7 @@ def report(
         str | None,
         "FILE",
         "File to write; - is standard output. Default: standard output, and for --html "
-        "report.html in the run's directory.",
+        "report.html in the run's directory, history.html beside all runs.",
     ] = None,
     landscape: Annotated[
         Path | None,
@@ -66,8 +69,25 @@ def report(
         raise UsageError("choose one format; call `wfbench report` again for another")
     if to is not None and not chosen:
         raise UsageError("--to needs a format: --html, --md, --csv, --junit or --as NAME")
+    if bool(results) is all_:
+        raise UsageError("name results, or say --all")
     form = find_format(invocation(ctx).host(), chosen[0]) if chosen else None
-    found = reporting.make_report(results, landscape=landscape, out=out)
+    if not all_:
+        found = reporting.make_report(results or [], landscape=landscape, out=out)
+        return found if form is None else _written(found, form, to)
+    if landscape is not None:
+        raise UsageError("--landscape judges searches that are named; leave it out with --all")
+    return history_report(out, form, to)
+
+
+def history_report(out: Path, form: Format | None, to: str | None) -> Result | Said:
+    """Return every figure over time, or what was written about it."""
+    from wfbench.api import reporting
+
+    if to is None and form is not None and form.name == "html":
+        to = str(out / "history.html")
+    folder = out if to in {None, STANDARD_OUTPUT} else Path(str(to)).parent
+    found = reporting.report_all(out=out, folder=folder)
     return found if form is None else _written(found, form, to)
 
 

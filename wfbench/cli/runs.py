@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from wfbench.api.results import Result
 from wfbench.cli.arguments import JsonFlag, Runs
 from wfbench.cli.calling import Said, verb
 from wfbench.cli.invocation import wants_json
@@ -38,7 +39,7 @@ def show(run: Annotated[str, "RUN", "A run by name or path."], *, out: Runs = DE
 
 
 @app.command()
-@verb("wfbench.api.catalogue:run_history")
+@verb()
 def history(
     run: Annotated[str | None, "RUN", "One of the runs to follow. Default: the latest."] = None,
     *,
@@ -47,9 +48,27 @@ def history(
         "Figure to follow: return, compliance, compliant, choices, env-steps, steps-per-second or "
         "seconds of a search; CASE@ENVS, such as vector@200, of a bench. Default: the first.",
     ] = None,
+    html: Annotated[
+        bool, "Write a page with every figure of all runs, and where each changed."
+    ] = False,
+    to: Annotated[
+        str | None, "FILE", "With --html: file to write. [default: history.html beside the runs]"
+    ] = None,
     out: Runs = DEFAULT,
-) -> None:
+) -> Result | Said:
     """Show one figure over time, across the complete runs that did the same work as RUN."""
+    if not html:
+        if to is not None:
+            raise UsageError("--to belongs to --html")
+        from wfbench.api.catalogue import run_history
+
+        return run_history(run, figure=figure, out=out)
+    if run is not None or figure is not None:
+        raise UsageError("--html draws every figure of all runs; leave RUN and --figure out")
+    from wfbench.cli.report import history_report
+    from wfbench.report.formats.choosing import our_formats
+
+    return history_report(out, our_formats()["html"], to)
 
 
 @app.command()

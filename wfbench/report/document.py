@@ -164,6 +164,10 @@ class Curves:
     """Both axes are logarithmic, where values differ by orders of magnitude."""
     steps: bool = False
     """A value holds until the next one."""
+    mark: str | None = None
+    """A column of booleans: where a vertical line is drawn."""
+    link: str | None = None
+    """A column of addresses that points lead to."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,6 +29,7 @@ def fingerprint() -> dict[str, Any]:
         "system": platform.platform(),
         "python": platform.python_version(),
         "wfbench": __version__,
+        "commit": _commit(),
         "packages": {name: _installed(name) for name in _PACKAGES},
         "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
     }
@@ -45,6 +47,16 @@ def _cpu_model() -> str:
         return platform.processor()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor()
+
+
+def _commit() -> str | None:
+    """Return the git revision of the current folder, marked if it was changed since."""
+    asked = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
 
 
 def _installed(name: str) -> str | None:

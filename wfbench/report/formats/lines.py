@@ -12,7 +12,7 @@ from wfbench.report.document import Curves, Panel, Spread, Table, Timeline
 from wfbench.report.written import interval, written
 
 from .axes import Scale, linear, logarithmic, tick_label
-from .svg import EM, circle, drawing, legend, line, path, rect, text, width_of
+from .svg import EM, circle, drawing, legend, line, path, rect, tag, text, width_of
 
 _TOP, _BOTTOM, _LEFT, _RIGHT = 14.0, 44.0, 54.0, 12.0
 _COLOURS = 8
@@ -21,12 +21,13 @@ _WHISKERS = 12
 
 
 class CurvePoint(NamedTuple):
-    """A point of a series with its interval."""
+    """A point of a series with its interval, and where it leads to."""
 
     x: float
     y: float
     low: float | None
     high: float | None
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def curves(table: Table, picture: Curves, width: float, label: str) -> Markup:
     height = 0.5 * width + 60 if width < 500 else 300
     points = [point for one in series.values() for point in one]
     xs = [point.x for point in points]
-    ends = [e for p in points for e in p[1:] if e is not None]
+    ends = [e for p in points for e in p[1:4] if e is not None]
     y_from, y_to = top + height - _BOTTOM, top + _TOP + 16
     if picture.log:
         x = logarithmic(xs, _LEFT, width - _RIGHT)
@@ -75,15 +76,20 @@ def curves(table: Table, picture: Curves, width: float, label: str) -> Markup:
     note = ", logarithmic" if picture.log else ""
     y_title, x_title = table.column(picture.y).title, table.column(picture.x).title
     parts += frame.grid(y_title + note, x_title + note)
+    marked = zip(table.numbers(picture.x), table.numbers(picture.mark), strict=True)
+    parts += [
+        line(x(at), y_from, x(at), y_to, "level") for at, on in marked if at is not None and on
+    ]
     for (name, one), (_, kind) in zip(series.items(), kinds, strict=True):
         colour = kind[-1]
         parts += _band(frame, one, colour)
         through = [(x(p.x), y(p.y)) for p in one]
         parts.append(path(_stairs(through) if picture.steps else through, kind, hint=name))
-        for point in one if len(one) <= 40 else ():
+        for point in one if len(one) <= 40 or picture.link else ():
             shown = (_shown(table, picture.x, point.x), _shown(table, picture.y, point.y))
             hint = f"{name}: {', '.join(shown)}"
-            parts.append(circle(x(point.x), y(point.y), 3.5, f"c{colour}", hint))
+            dot = circle(x(point.x), y(point.y), 3.5, f"c{colour}", hint)
+            parts.append(tag("a", dot, href=point.link) if point.link else dot)
     return drawing(width, top + height, label, parts)
 
 
@@ -212,9 +218,11 @@ def _series(table: Table, picture: Curves) -> dict[str, list[CurvePoint]]:
     found: dict[str, list[CurvePoint]] = {}
     columns = (picture.x, picture.y, picture.low, picture.high)
     numbers = [table.numbers(name) for name in columns]
-    for name, x, y, low, high in zip(table.values(picture.series), *numbers, strict=True):
+    links = table.values(picture.link) if picture.link else [""] * len(table.rows)
+    rows = zip(table.values(picture.series), *numbers, links, strict=True)
+    for name, x, y, low, high, link in rows:
         if x is not None and y is not None:
-            found.setdefault(str(name), []).append(CurvePoint(x, y, low, high))
+            found.setdefault(str(name), []).append(CurvePoint(x, y, low, high, str(link)))
     return {name: sorted(points, key=lambda p: p.x) for name, points in found.items()}
 
 

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from wfbench.benchmarks.statistics.change_points import FALSE_ALARMS, change_points
+
+
+def test_a_new_level_is_found_where_it_begins() -> None:
+    rng = np.random.default_rng(0)
+    values = np.concatenate([rng.normal(100, 1, 12), rng.normal(90, 1, 10), rng.normal(97, 1, 9)])
+    assert change_points(values.tolist()) == (12, 22)
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [2.0] * 20, [1, 2, 1, 2, 9], [5, 1, 4, 2, 3, 6, 0]])
+def test_where_nothing_can_be_told_nothing_is_found(values: list[float]) -> None:
+    assert change_points(values) == ()
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_false_alarms_are_as_rare_as_promised(heavy: bool) -> None:  # noqa: FBT001
+    tries, alarms = 300, 0
+    for seed in range(tries):
+        rng = np.random.default_rng(seed)
+        values = rng.standard_t(2, 15) if heavy else rng.normal(0.0, 1.0, 15)
+        alarms += bool(change_points(values.tolist()))
+    expected = FALSE_ALARMS * tries
+    assert alarms <= expected + 3 * expected**0.5
+
+
+def test_ten_percent_are_found_in_twenty_runs_with_a_noise_of_five() -> None:
+    found = 0
+    for seed in range(50):
+        noise = np.random.default_rng(seed).normal(0.0, 0.05, 20)
+        values = np.where(np.arange(20) < 10, 1.0, 0.9) * np.exp(noise)
+        found += bool(change_points(values.tolist()))
+    assert found >= 35
