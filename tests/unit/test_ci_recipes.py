@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +39,7 @@ def commands(file: Path) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("file", [GITHUB, GITLAB], ids=["github", "gitlab"])
-def test_every_command_exists_with_its_options_and_its_baseline(file: Path, wfbench: Any) -> None:
+def test_every_command_exists_with_its_options(file: Path, wfbench: Any) -> None:
     found = commands(file)
     assert found
     for verb, *args in found:
@@ -45,7 +48,6 @@ def test_every_command_exists_with_its_options_and_its_baseline(file: Path, wfbe
         options = [arg for arg in args if arg.startswith("--")]
         assert options
         assert all(re.search(rf"^ +{option} ", done.stdout, re.MULTILINE) for option in options)
-        assert args[args.index("--baseline") + 1] in {path.stem for path in KEPT}
 
 
 @pytest.mark.parametrize("file", [GITHUB, GITLAB], ids=["github", "gitlab"])
@@ -57,14 +59,103 @@ def test_what_is_posted_and_kept_is_what_check_writes(file: Path) -> None:
         steps = yaml.safe_load(text)["jobs"]["check"]["steps"]
         uploads = [step for step in steps if "upload-artifact" in step.get("uses", "")]
         assert [step["with"]["path"] for step in uploads] == [out]
-        assert f"--body-file {comment}" in text
+        assert f"cat {comment}; }} > body.md" in text
         later = steps[steps.index(next(s for s in steps if "check" in s.get("run", ""))) + 1 :]
         assert all(step["if"].startswith("always()") for step in later)
     else:
         job = yaml.safe_load(text)["performance"]
         assert job["artifacts"]["when"] == "always"
         assert job["artifacts"]["reports"]["junit"] == f"{out}/junit.xml"
-        assert f"body@{comment}" in text
+        assert f"cat {comment}; }} > body.md" in text
+
+
+@pytest.mark.parametrize("file", [GITHUB, GITLAB], ids=["github", "gitlab"])
+def test_the_recipe_is_the_one_that_plugins_get(file: Path) -> None:
+    templates = ROOT / "wfbench" / "host" / "scaffold" / "templates" / "ci"
+    assert (templates / file.name).read_bytes() == file.read_bytes()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, wfbench: Any) -> Path:
+    """An empty project with a new collector in it, and its base branch on a remote."""
+    made = wfbench("plugins", "new", "collector", "recipe-trial", "--ci", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    folder = tmp_path / "wfbench-recipe-trial"
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main")
+    for words in (
+        ("init", "--quiet"),
+        ("add", "--all"),
+        ("commit", "--quiet", "--message", "Begin"),
+        ("clone", "--quiet", "--bare", ".", str(tmp_path / "remote")),
+        ("remote", "add", "origin", str(tmp_path / "remote")),
+        ("fetch", "--quiet", "origin"),
+    ):
+        subprocess.run([*git, *words], cwd=folder, check=True, timeout=60)
+    return folder
+
+
+@pytest.mark.parametrize("name", [".github/workflows/performance.yml", ".gitlab-ci.yml"])
+def test_the_check_of_the_recipe_runs_in_an_empty_plugin_repository(
+    repository: Path, name: str, clean_environ: dict[str, str]
+) -> None:
+    [line] = re.findall(r"(?:run:|-) (wfbench check .*)", (repository / name).read_text())
+    # As at the top of the recipe, but brief.
+    settings = {"BASE": "main", "DETECT": "90%", "BUDGET": "4s"}
+    path = f"{Path(sys.executable).parent}:{clean_environ['PATH']}"
+    done = subprocess.run(
+        ["/bin/bash", "-e", "-c", f"{line} --n-envs 2 --seconds 0.2"],
+        cwd=repository,
+        env=clean_environ
+        | settings
+        | {"PATH": path, "XDG_CACHE_HOME": str(repository.parent / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=250,
+        check=False,
+    )
+    assert done.returncode in {0, 1}, done.stderr
+    verdict = json.loads((repository / "check" / "verdict.json").read_text())
+    assert verdict["exit_code"] == done.returncode
+    assert "recipe-trial" in (repository / "comment.md").read_text()
+    assert (repository / "check" / "junit.xml").exists()
+
+
+def test_only_the_comment_of_the_recipe_is_edited(tmp_path: Path) -> None:
+    """The GitHub step with a `gh` that keeps comments in a file, beside a comment of somebody."""
+    steps = yaml.safe_load(GITHUB.read_text())["jobs"]["check"]["steps"]
+    [step] = [one for one in steps if one.get("name") == "Comment on the pull request"]
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "gh").write_text(
+        f"#!{sys.executable}\n"
+        "import os, pathlib, sys\n"
+        "kept = pathlib.Path('kept'); kept.mkdir(exist_ok=True)\n"
+        "args, body = sys.argv[1:], pathlib.Path('body.md')\n"
+        "if '--jq' in args:\n"
+        "    assert 'startswith(env.MARKER)' in args[args.index('--jq') + 1]\n"
+        "    for one in sorted(kept.iterdir()):\n"
+        "        if one.read_text().startswith(os.environ['MARKER']): print(one.name)\n"
+        "elif 'PATCH' in args:\n"
+        "    [url] = [a for a in args if '/comments/' in a]\n"
+        "    (kept / url.rpartition('/')[2]).write_text(body.read_text())\n"
+        "else:\n"
+        "    (kept / str(len(list(kept.iterdir())))).write_text(body.read_text())\n"
+    )
+    (tools / "gh").chmod(0o755)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "0").write_text("a bot's comment")
+    environ = {"PATH": f"{tools}:/usr/bin:/bin", "GITHUB_REPOSITORY": "a/b", "NUMBER": "1"}
+    for says in ("first", "second"):
+        (tmp_path / "comment.md").write_text(says)
+        subprocess.run(
+            ["/bin/bash", "-e", "-c", step["run"]],
+            cwd=tmp_path,
+            env=environ | {"MARKER": step["env"]["MARKER"]},
+            check=True,
+            timeout=60,
+        )
+    kept = [one.read_text() for one in sorted((tmp_path / "kept").iterdir())]
+    assert kept == ["a bot's comment", f"{step['env']['MARKER']}\nsecond"]
 
 
 def test_there_is_a_baseline_to_gate_with() -> None:

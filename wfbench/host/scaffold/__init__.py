@@ -29,11 +29,21 @@ _NEXT_STEPS = {
 }
 
 
-def create_plugin(kind: str, name: str, parent: Path) -> Path:
+_WORKFLOWS = {
+    ".github/workflows/performance.yml": "performance.yml",
+    ".gitlab-ci.yml": "gitlab-ci.yml",
+}
+"""Where each recipe goes; none of them assumes anything of the project but that it installs."""
+
+
+def create_plugin(kind: str, name: str, parent: Path, *, ci: bool = False) -> Path:
     """Write the package `wfbench-NAME` into `parent` and return its directory.
 
-    Write all of it or nothing, and never overwrite anything.
+    Write all of it or nothing, and never overwrite anything. `ci` adds workflows that fail a change
+    which makes a collector slower.
     """
+    if ci and kind != "collector":
+        raise UsageError(f"--ci measures collectors, and this is a {kind}; leave it out")
     if kind not in KINDS:
         raise UsageError(f"there is no template for {kind!r}; choose from {', '.join(KINDS)}")
     if not valid_name(name):
@@ -66,6 +76,11 @@ def create_plugin(kind: str, name: str, parent: Path) -> Path:
             file = draft / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(Template(text).substitute(words), encoding="utf-8")
+        for path, source in _WORKFLOWS.items() if ci else ():
+            file = draft / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            text = (files(__package__) / "templates" / "ci" / source).read_text(encoding="utf-8")
+            file.write_text(text, encoding="utf-8")
         draft.rename(target)
     return target
 
