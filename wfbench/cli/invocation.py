@@ -81,6 +81,8 @@ def answer(ctx: typer.Context, result: Result, *, json: bool) -> None:
     """Show a result, or print it as JSON; end with its exit code."""
     from wfbench.report.console import print_json
 
+    for line in getattr(result, "kept", ()):  # what an evaluation wrote
+        typer.echo(line, err=True)
     if wants_json(ctx, flag=json):
         print_json(result.schema, result.to_dict())
     else:

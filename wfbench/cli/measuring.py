@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -109,16 +109,7 @@ def reproduce(
     return found
 
 
-def _evaluate(**given: Any) -> Result:
-    from wfbench.api.evaluating import evaluate
-
-    found = evaluate(**given)
-    for line in found.kept:
-        typer.echo(line, err=True)
-    return found
-
-
-@verb(_evaluate)
+@verb("wfbench.api.evaluating:evaluate")
 def evaluate(
     policy: Annotated[
         str,
