@@ -49,8 +49,8 @@ class Transport(ABC):
     def take_step(self, task: WorkerTask, reply: bytes) -> None:  # noqa: B027 - may be empty
         """Put a worker's results into `out`, unless it did so itself."""
 
-    def shared_bytes(self, rows: int) -> int:  # noqa: ARG002 - for transports that share
-        """Return the bytes that one step of `rows` environments moves other than by message."""
+    def shared_bytes(self, steps: int, ended: int) -> int:  # noqa: ARG002 - if arrays are shared
+        """Return the bytes that steps, of which some `ended`, moved other than by message."""
         return 0
 
     def close(self) -> None:  # noqa: B027 - may be empty
@@ -162,18 +162,23 @@ class BarrierCollector(SynchronousCollector):
         views = [(rows, transport.out.rows(rows)) for rows in runs]
         for rows, view in views:
             call.buffer.obs[0, rows] = view.obs
+        stepped = 0
         for actions, out in self._play(call):
             transport.actions[:] = actions
             dead = self._step(call.plan, alive)
             for rows, view in views:
-                out.rows(rows).write(view)
+                (out if everyone else out.rows(rows)).write(view)
             if dead:
                 deaths += dead
                 alive = [w for w in alive if w not in {death.worker for death in dead}]
-            call.phases.bytes_moved += transport.shared_bytes(
-                sum(len(self._tasks[w].envs) for w in alive)
-            )
+            stepped += len(actions) if everyone and not deaths else self._envs_of(alive)
+        ends = call.buffer.terminated | call.buffer.truncated
+        ended = sum(int(ends[:, rows].sum()) for rows in runs)
+        call.phases.bytes_moved += transport.shared_bytes(stepped, ended)
         return deaths
+
+    def _envs_of(self, workers: Sequence[int]) -> int:
+        return sum(len(self._tasks[worker].envs) for worker in workers)
 
     def _step(self, plan: Plan, workers: Sequence[int]) -> list[WorkerError]:
         deaths = []

@@ -40,9 +40,9 @@ class ShmTransport(Transport):
         """Return the seeds, and where the arrays are."""
         return pickle.dumps((task.seeds, self._segment.name, self._layout))
 
-    def shared_bytes(self, rows: int) -> int:
+    def shared_bytes(self, steps: int, ended: int) -> int:
         """Return what was written to and read from the segment."""
-        return rows * self._row_bytes + int(self.out.ended.sum()) * self._final_bytes
+        return steps * self._row_bytes + ended * self._final_bytes
 
     def close(self) -> None:
         """Remove the segment."""

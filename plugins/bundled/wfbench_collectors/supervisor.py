@@ -31,8 +31,6 @@ from .worker import Built
 log = logging.getLogger(__name__)
 
 _SPARE_DESCRIPTORS = 64
-_FEW = 4
-"""Workers whose replies may each wake the collector."""
 _NAP = 0.2
 
 
@@ -124,8 +122,9 @@ class Supervisor:
     ) -> tuple[dict[int, bytes], list[WorkerError]]:
         """Send each worker its body and `gather` the replies."""
         sequence = self.next_sequence()
+        empty = encode(sequence, kind)
         for worker, body in bodies.items():
-            self.post(worker, encode(sequence, kind, body), until)
+            self.post(worker, encode(sequence, kind, body) if body else empty, until)
         return self.gather(sequence, bodies, until, survive=survive)
 
     def gather(
@@ -142,8 +141,9 @@ class Supervisor:
         deaths: list[WorkerError] = []
         died = {worker for worker in waiting if self.watch.workers[worker].dead}
         messages: list[tuple[int, Message]] = []
-        if len(waiting) > _FEW and not died:
+        if waiting and not died:
             self._nap(max(waiting), until)
+            messages, died = self.watch.read(waiting)
         while True:
             for worker, message in messages:
                 if message.kind == Kind.STRETCH:

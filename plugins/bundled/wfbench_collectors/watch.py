@@ -9,7 +9,7 @@ import os
 import pickle
 import selectors
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
@@ -103,6 +103,14 @@ class Watch:
                 self._read(index, messages, died)
                 self._mark_dead(self.workers[index])
             died.add(index)
+        return messages, died
+
+    def read(self, workers: Iterable[int]) -> News:
+        """Return what these workers have sent by now, and which of them died."""
+        messages: list[tuple[int, Message]] = []
+        died: set[int] = set()
+        for worker in workers:
+            self._read(worker, messages, died)
         return messages, died
 
     def await_exit(self, worker: int) -> int | None:
