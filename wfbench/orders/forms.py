@@ -66,10 +66,19 @@ class EpisodeDraws:
 
     def bits(self, seeds: NDArray[np.uint64], episodes: NDArray[np.uint64]) -> NDArray[np.uint8]:
         """Return the code of the order of each of these episodes, one per row."""
+        drawn = uniform_draws(seeds ^ _ORDER_STREAM, episodes) * self.count
+        return self.bits_of(drawn.astype(np.int64))
+
+    @property
+    def count(self) -> int:
+        """Return how many orders may be drawn."""
+        return len(self._indices)
+
+    def bits_of(self, orders: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the codes of some of the orders that may be drawn, by their position."""
         if self.code is None:
-            return np.zeros((len(seeds), 0), dtype=np.uint8)
-        drawn = uniform_draws(seeds ^ _ORDER_STREAM, episodes) * len(self._indices)
-        return self.code.table[self._indices[drawn.astype(np.int64)]]
+            return np.zeros((len(orders), 0), dtype=np.uint8)
+        return self.code.table[self._indices[orders]]
 
     def held(self, seeds: NDArray[np.uint64], episodes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return for how many steps blue is held in each of these episodes."""

@@ -84,7 +84,7 @@ class ShapedBatch:
         self._inner.reset(seeds, self._obs)
         self._seeds = np.array(seeds, dtype=np.uint64)
         self._episodes = np.zeros(len(seeds), dtype=np.uint64)
-        self._bits = self._draws.bits(self._seeds, self._episodes)
+        self._bits = self._order_bits(np.arange(len(seeds)))
         self._held = self._draws.held(self._seeds, self._episodes)
         self._steps[:] = 0
         append_bits(self._obs, self._bits, obs)
@@ -110,9 +110,20 @@ class ShapedBatch:
         out.final_obs[rows, size:] = self._bits[rows]
         self._episodes[rows] += np.uint64(1)
         self._bits = self._bits.copy()
-        self._bits[rows] = self._draws.bits(self._seeds[rows], self._episodes[rows])
+        self._bits[rows] = self._order_bits(rows)
         self._held[rows] = self._draws.held(self._seeds[rows], self._episodes[rows])
         self._steps[rows] = 0
+
+    def _order_bits(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+        """Return the code of the order of the present episode of some rows."""
+        return self._draws.bits(self._seeds[rows], self._episodes[rows])
+
+
+class SweptBatch(ShapedBatch):
+    """Shows the orders of its form to equal runs of rows, one order each, in every episode."""
+
+    def _order_bits(self, rows: NDArray[np.intp]) -> NDArray[np.uint8]:
+        return self._draws.bits_of(rows * self._draws.count // self.num_envs)
 
 
 def _model(found: WorkflowModel | None) -> WorkflowModel:

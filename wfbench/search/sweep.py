@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wfbench.collecting.buffer import RolloutBuffer
 from wfbench.collecting.in_process import InProcessCollector
+from wfbench.collecting.phases import Phases
+from wfbench.collecting.playing import play
 from wfbench.collecting.seeding import Purpose, make_plan
 from wfbench.contract import (
     CollectError,
@@ -18,16 +23,23 @@ from wfbench.contract import (
     Plan,
     Policy,
     Rollout,
+    StepArrays,
     WorkflowModel,
 )
 from wfbench.contract.forms import FormOptions, shaped_ref
 from wfbench.orders import format_order
 from wfbench.orders.compliance import Episodes, Shaper
 from wfbench.orders.forms import shown_code
+from wfbench.orders.shaped_envs import SweptBatch
 from wfbench.store.sweeps import Sweep
 
+_ROWS = 2048
+"""Environments stepped together, at most: more would be no faster and need more memory."""
 _PATIENCE = 4
 """How many times the expected steps are played before missing episodes are an error."""
+
+
+Rollouts = Generator[Rollout, None, None]
 
 
 @dataclass(frozen=True)
@@ -52,57 +64,98 @@ class SweepPlan:
 
     def run(self, policy: Policy, orders: Sequence[Order]) -> tuple[Sweep, Episodes]:
         """Play and judge every order; return what is kept, and all episodes, order by order."""
-        plan = make_plan(self.ref, self.episodes, self.seed, purpose=Purpose.EVALUATION)
+        together = self.collector is InProcessCollector and self.ref.batched is not None
+        share = max(1, _ROWS // self.episodes) if together else 1
         # A policy caches what it computed; each order shows it other observations.
         snapshot = policy.snapshot()
-        found = [self._order(snapshot.policy(), plan, order) for order in orders]
-        played = [episodes for episodes, _ in found]
+        played: list[Episodes] = []
+        met: list[NDArray[np.int64]] = []
+        for first in range(0, len(orders), share):
+            some = orders[first : first + share]
+            episodes, choices = self._judge(self._rollouts(snapshot.policy(), some), some)
+            played += episodes
+            met += list(choices)
         sweep = Sweep(
             tuple(orders),
             np.stack([one.env_return for one in played]),
             np.stack([one.counted for one in played]),
             np.stack([one.right for one in played]),
-            np.stack([met for _, met in found]),
+            np.stack(met),
         )
         return sweep, Episodes.joined(played)
 
-    def _order(
-        self, policy: Policy, plan: Plan, order: Order
-    ) -> tuple[Episodes, NDArray[np.int64]]:
-        """Return the first episode of every environment under an order, and the choices met."""
-        form = FormOptions(**self.ref.form)
-        shown = format_order(order, self.model.units)
+    def _shown(self, orders: Sequence[Order]) -> EnvRef:
+        """Refer to an environment that shows these orders and holds blue as the sweep says."""
+        shown = ";".join(format_order(order, self.model.units) for order in orders)
         hold = str(self.hold) if self.hold else ""
-        form = replace(form, orders=shown, hold=hold, hold_share=1.0)
-        ref = shaped_ref(self.ref, form)
-        code = shown_code(ref, self.model)
-        shaper = Shaper(self.model, order if code is None else code, definition=self.definition)
-        kept: list[Episodes] = []
-        units = len(self.model.units)
-        met = np.zeros((2**units, units), dtype=np.int64)
+        form = replace(FormOptions(**self.ref.form), orders=shown, hold=hold, hold_share=1.0)
+        return shaped_ref(self.ref, form)
+
+    def _rollouts(self, policy: Policy, orders: Sequence[Order]) -> Rollouts:
+        """Play on and on: the same environments for every order, those of an order together."""
+        plan = make_plan(self._shown(orders), self.episodes, self.seed, purpose=Purpose.EVALUATION)
+        if len(orders) > 1:
+            yield from _play_together(plan, policy, len(orders), self.episode_steps)
         with self.collector() as collector:
-            collector.open(replace(plan, env=ref))
-            missing = np.ones(self.episodes, dtype=np.bool_)
-            last_step = np.full(self.episodes, np.iinfo(np.int64).max)
-            for _ in range(_PATIENCE):
-                rollout = collector.collect(policy, self.episode_steps)
-                met += choices_met(rollout, self.model, last_step)
+            collector.open(plan)
+            while True:
+                yield collector.collect(policy, self.episode_steps)
+
+    def _judge(
+        self, rollouts: Rollouts, orders: Sequence[Order]
+    ) -> tuple[list[Episodes], NDArray[np.int64]]:
+        """Return each order's first episode of every environment, and the choices met."""
+        code = shown_code(self._shown(orders), self.model)
+        shaper = Shaper(self.model, orders[0] if code is None else code, definition=self.definition)
+        kept: list[Episodes] = []
+        units, count = len(self.model.units), len(orders) * self.episodes
+        met = np.zeros((len(orders), 2**units, units), dtype=np.int64)
+        missing = np.ones(count, dtype=np.bool_)
+        last_step = np.full(count, np.iinfo(np.int64).max)
+        with closing(rollouts):
+            for rollout in islice(rollouts, _PATIENCE):
+                met += choices_met(rollout, self.model, last_step, len(orders))
                 ended = shaper.shape(rollout).episodes
                 first = np.unique(ended.env_id, return_index=True)[1]
                 kept.append(ended.chosen(first[missing[ended.env_id[first]]]))
                 missing[ended.env_id] = False
                 if not missing.any():
-                    return _by_env(kept), met
+                    return _by_order(kept, self.episodes), met
         raise CollectError(
-            f"{missing.sum()} of {self.episodes} episodes did not end within "
+            f"{missing.sum()} of {count} episodes did not end within "
             f"{_PATIENCE * self.episode_steps} steps; the environment's episodes are longer"
         )
 
 
+def _play_together(plan: Plan, policy: Policy, orders: int, steps: int) -> Rollouts:
+    """Step the environments of all orders as one batch, whose rows have repeating seeds."""
+    inner = replace(plan.env, form={}).make_batch(orders * plan.n_envs)
+    envs = SweptBatch(inner, **plan.env.form)
+    seeds = np.tile(np.array(plan.env_seeds, dtype=np.uint64), orders)
+    first_step = 0
+    obs = StepArrays.allocate(len(seeds), envs.info).obs
+    envs.reset(seeds, obs)
+    while True:
+        buffer, phases = RolloutBuffer(steps, len(seeds), envs.info), Phases()
+        buffer.obs[0] = obs
+        actions = envs.info.num_actions
+        for chosen, out in play(
+            policy, buffer, seeds, first_step, phases, num_actions=actions, check=plan.check
+        ):
+            envs.step(chosen, out)
+        obs = buffer.obs[-1].copy()
+        yield buffer.rollout(
+            first_step=np.full(len(seeds), first_step),
+            policy_version=policy.version,
+            counters=phases.counters(),
+        )
+        first_step += steps
+
+
 def choices_met(
-    rollout: Rollout, model: WorkflowModel, last_step: NDArray[np.int64]
+    rollout: Rollout, model: WorkflowModel, last_step: NDArray[np.int64], orders: int
 ) -> NDArray[np.int64]:
-    """Count choices by the set of compromised unit types and the type that was fixed.
+    """Count choices by order, the set of compromised unit types and the type that was fixed.
 
     Only rows of the first episode of each environment count: up to `last_step`, which is lowered
     where that episode ends in this rollout. Several columns may be of one environment.
@@ -121,11 +174,15 @@ def choices_met(
     chosen_unit = fixed[rollout.actions]
     several = sets & (sets - 1) != 0
     graded = (chosen_unit >= 0) & rollout.ended_session & several & (steps <= last_step[envs])
-    met = np.bincount(sets[graded] * units + chosen_unit[graded], minlength=2**units * units)
-    return met.reshape(2**units, units)
+    order = envs[graded] * orders // len(last_step)
+    cells = (order * 2**units + sets[graded]) * units + chosen_unit[graded]
+    met = np.bincount(cells, minlength=orders * 2**units * units)
+    return met.reshape(orders, 2**units, units)
 
 
-def _by_env(parts: Sequence[Episodes]) -> Episodes:
-    """Join episodes and sort them by environment."""
+def _by_order(parts: Sequence[Episodes], count: int) -> list[Episodes]:
+    """Join episodes and sort them by environment, of which each order has `count`."""
     joined = Episodes.joined(parts)
-    return joined.chosen(np.argsort(joined.env_id))
+    joined = joined.chosen(np.argsort(joined.env_id))
+    joined = replace(joined, env_id=joined.env_id % count)
+    return [joined.chosen(np.arange(i, i + count)) for i in range(0, len(joined), count)]
