@@ -6,6 +6,7 @@ half the time. A check for a zero divisor would keep a loop from becoming vector
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from collections.abc import Callable
 from functools import cache, update_wrapper
@@ -14,6 +15,7 @@ from types import CellType, FunctionType
 from typing import Any, TypeVar
 
 from numba import njit
+from numba.core import event
 from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -21,12 +23,37 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _FLAGS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
+class _CollectionPause(event.Listener):
+    """Switches garbage collection off while numba compiles, which makes much and leaves little."""
+
+    def __init__(self) -> None:
+        self._nested = 0
+        self._switch_on = False
+
+    def on_start(self, _event: Any) -> None:
+        """Switch it off at the start of the outermost compilation."""
+        if self._nested == 0:
+            self._switch_on = gc.isenabled()
+            gc.disable()
+        self._nested += 1
+
+    def on_end(self, _event: Any) -> None:
+        """Switch it on again at the end of that one."""
+        self._nested -= 1
+        if self._nested == 0 and self._switch_on:
+            gc.enable()
+
+
+_register: Any = event.register  # without annotations of its own
+_register("numba:compile", _CollectionPause())
+
+
 def part(function: Function, **flags: Any) -> Function:
     """Compile a function as part of the compiled ones that call it; Python runs it as it stands.
 
     Making it callable from Python would take as long as all the rest of its compilation.
     """
-    found: Function = register_jitable(**_FLAGS, **flags)(function)
+    found: Function = register_jitable(no_cfunc_wrapper=True, **_FLAGS, **flags)(function)
     return found
 
 
