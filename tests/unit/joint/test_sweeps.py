@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from wfbench.collecting.in_process import InProcessCollector
+from wfbench.collecting.keeping import KeptCollector
 from wfbench.collecting.seeding import Purpose, make_plan
 from wfbench.contract import CollectError, EnvRef
 from wfbench.contract.forms import FormOptions, shaped_ref
@@ -18,8 +19,9 @@ from wfbench.orders import all_orders, format_order
 from wfbench.orders.compliance import Shaper
 from wfbench.orders.forms import conditioned
 from wfbench.policies import NetworkPolicy
+from wfbench.search.collectors import sweep_collector
 from wfbench.search.job import SearchJob, workflow_model
-from wfbench.search.sweep import SweepPlan, sweep_collector
+from wfbench.search.sweep import SweepPlan
 from wfbench.settings.selection import select
 from wfbench.store.sweeps import right_by
 from wfbench_collectors.sequential import SequentialCollector
@@ -82,7 +84,7 @@ def test_a_sweep_is_never_left_to_a_collector_without_a_step_barrier() -> None:
     chosen = select(load_plugins(PluginSettings()), {"collector": ["async", "shm"]})["collector"]
     scalar = replace(CAGE2, batched=None)
     assert sweep_collector(scalar, chosen[0]) is InProcessCollector
-    assert isinstance(sweep_collector(scalar, chosen[1])(), ShmCollector)
+    assert isinstance(sweep_collector(scalar, chosen[1])(), KeptCollector)
     assert sweep_collector(CAGE2, chosen[1]) is InProcessCollector
 
 
