@@ -24,11 +24,11 @@ from time import monotonic
 ROOT = Path(__file__).parents[2]
 WHO = ("-c", "user.name=wfbench", "-c", "user.email=wfbench@example.org")
 SHARED = "wfbench/collecting/lifecycle.py"
-CALL = "            return self._collect(self._plan, self._info, policy, steps)\n"
+CALL = "            return self._collect(plan, info, policy, steps)\n"
 SLOWER = """\
             from time import perf_counter
             began = perf_counter()
-            found = self._collect(self._plan, self._info, policy, steps)
+            found = self._collect(plan, info, policy, steps)
             until = perf_counter() + {share} * (perf_counter() - began)
             while self.name in {names} and perf_counter() < until:
                 pass
