@@ -53,6 +53,7 @@ __all__ = [
     "RevisionCheckResult",
     "Run",
     "SearchBenchResult",
+    "TransferResult",
     "UsageError",
     "WfbenchError",
     "baselines",
@@ -87,6 +88,7 @@ __all__ = [
     "save_baseline",
     "use_plugins",
     "validate_runs",
+    "verify_transfer",
 ]
 
 import_module(f"{__name__}.api.gymnasium_ids").register_with_gymnasium()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,6 +148,7 @@ def evaluate(
     orders: str | None = None,
     stress: int = STRESS_STEPS,
     definition: str | None = None,
+    returns_only: bool = False,
     env: str | None = None,
     collector: str = "vector",
     seed: int = 0,
@@ -166,6 +167,7 @@ def evaluate(
         "trained": judge every policy of a run by every order.
     stress: also play episodes in which blue is held for so many steps at the start; 0: none.
     definition: what counts as compliance. Default: what the policy was trained on.
+    returns_only: do not judge compliance; faster where the true state is costly.
     env: where to play. Default: where it was trained; a reference plays in cage2.
     save: keep the result with the run, and write its report again.
 
@@ -174,13 +176,16 @@ def evaluate(
     name, place = str(policy), Path(out)
     if orders is not None and (red or horizon or order):
         raise UsageError("--orders needs neither --order nor --red nor --horizon; leave them out")
+    if returns_only and (orders is not None or definition is not None):
+        raise UsageError("--returns-only judges no compliance; leave --orders and --definition out")
     run = _owner(name, place) if save else None
-    subject = _subject(name, place, env, order, greedy=greedy)
+    replaced = (evaluation.RED,) if orders is None else ()
+    subject = find_played(name, place, env, order, greedy=greedy, replaced=replaced)
     [chosen] = select(plugin_host(), {"collector": [collector]})["collector"]
     if episodes is None:
         episodes = EPISODES if orders is None else CROSS_EPISODES
     judged = find_definition(definition or subject.trained_on or DEFAULT_DEFINITION)
-    setup = Setup(chosen, episodes, seed, judged.id, stress)
+    setup = Setup(chosen, episodes, seed, judged.id, stress, judged=not returns_only)
     found: EvaluationResult | CrossEvaluationResult | OrdersResult
     if orders is None:
         reds = as_list(REDS if red is None else red)
@@ -201,8 +206,17 @@ def evaluate(
     return replace(found, kept=(f"kept as {file}", report))
 
 
-def _subject(name: str, out: Path, env: str | None, order: str | None, *, greedy: bool) -> Subject:
-    found = subjects.find_subject(plugin_host(), name, out, env, order)
+def find_played(
+    name: str,
+    out: Path,
+    env: str | None,
+    order: str | None,
+    *,
+    greedy: bool,
+    replaced: Collection[str] = (),
+) -> Subject:
+    """Return the policy to play, which takes its most likely actions if `greedy`."""
+    found = subjects.find_subject(plugin_host(), name, out, env, order, replaced)
     return replace(found, policy=subjects.greedy(found.policy)) if greedy else found
 
 

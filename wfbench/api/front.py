@@ -47,4 +47,5 @@ from wfbench.api.results import Progress, Result
 from wfbench.api.revisions import BisectResult, RevisionCheckResult, bisect, check_against
 from wfbench.api.runs import Matrix, Run, load_run
 from wfbench.api.searching import resume, run
+from wfbench.api.transfer import TransferResult, verify_transfer
 from wfbench.contract import CollectError, NotComparableError, PluginError, UsageError, WfbenchError

@@ -145,6 +145,9 @@ def evaluate(
     definition: Annotated[
         str | None, "Definition of compliance. [default: what it was trained on]"
     ] = None,
+    returns_only: Annotated[
+        bool, "Do not judge compliance: faster where the true state is costly."
+    ] = False,
     env: Annotated[
         str | None,
         "Environment to play in. [default: where it was trained; cage2 for a reference]",
@@ -155,6 +158,33 @@ def evaluate(
     out: Runs = DEFAULT,
 ) -> None:
     """Play a frozen policy on fresh seeds, and compare it with published results."""
+
+
+@verb("wfbench.api.transfer:verify_transfer")
+def verify_transfer(
+    policy: Annotated[str, "POLICY", "A policy.npz or a run."],
+    *,
+    env: Annotated[str, SELECTOR, "The other environment."] = "cyborg",
+    horizon: Annotated[
+        list[int] | None, "Steps per episode. Repeatable. [default: 30, 50, 100]"
+    ] = None,
+    red: Annotated[
+        list[str] | None, "Red agent. Repeatable. [default: bline, meander, sleep]"
+    ] = None,
+    episodes: Annotated[int, "Episodes per cell in the other environment."] = 250,
+    home_episodes: Annotated[int, "Episodes per cell where it was trained."] = 4000,
+    greedy: Annotated[bool, "Always take the most likely action. Default: draw."] = False,
+    order: Annotated[
+        str | None, "Order that a joint policy is to follow. [default: all in turn]"
+    ] = None,
+    collector: Annotated[str, "Collector for the other environment."] = "shm",
+    seed: Seed = 0,
+    out: Runs = DEFAULT,
+) -> None:
+    """Compare a policy's returns where it was trained with those in another environment.
+
+    The exit code is 1 if the means of a cell are more than 3 standard errors apart.
+    """
 
 
 @verb("wfbench.api.landscapes:landscape")

@@ -20,6 +20,10 @@ VERBS: Verbs = {
     "report": ("report:report", "Show what runs found, as a page, a comment or a table."),
     "runs": ("runs:app", "List, show, follow, remove and validate runs."),
     "evaluate": ("measuring:evaluate", "Play a frozen policy on fresh seeds."),
+    "verify-transfer": (
+        "measuring:verify_transfer",
+        "Compare a policy in two environments, cell by cell.",
+    ),
     "landscape": ("measuring:landscape", "Collect the results of training every order."),
     "bench-search": ("measuring:bench_search", "Compare searchers on a landscape."),
     "reproduce": ("measuring:reproduce", "Test the documented claims by measuring them."),

@@ -48,7 +48,8 @@ class FactorySpec(Spec):
     """Import path `package.module:name`."""
     options: type[Any] | None = None
     """A dataclass of bool, int, float or str fields, each with a default; None: no options.
-    A field's help is `field(metadata={"help": ...})`."""
+    A field's help is `field(metadata={"help": ...})`; with `"of": NAME` it belongs to that option,
+    and falls back to its default when that one is replaced."""
     positional: str | None = None
     """The option that a bare value sets: with "costs", `synthetic:cyborg` means costs=cyborg."""
     capabilities: frozenset[str] = frozenset()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, get_type_hints
 
@@ -21,6 +21,8 @@ class Option:
     help: str
     before: Any
     """Its value in runs that were written before the option existed."""
+    of: str = ""
+    """The option that it belongs to: whoever replaces that one replaces this one, too."""
 
     @property
     def type_name(self) -> str:
@@ -49,6 +51,14 @@ def all_options(spec: FactorySpec) -> tuple[Option, ...]:
     own = declared_options(spec)
     names = {option.name for option in own}
     return (*own, *(option for option in form_options(spec) if option.name not in names))
+
+
+def without_options(
+    spec: FactorySpec, given: Mapping[str, Any], replaced: Collection[str]
+) -> dict[str, Any]:
+    """Return options without those that are replaced, and without what belongs to them."""
+    stale = {option.name for option in all_options(spec) if option.of in replaced} | {*replaced}
+    return {name: value for name, value in given.items() if name not in stale}
 
 
 def completed_options(spec: FactorySpec, stored: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,7 +110,8 @@ def _option(field: Field[Any], hint: Any) -> Option:
     if default is MISSING:
         raise ValueError(f"{where} has no default")
     before = field.metadata.get("before", default)
-    return Option(field.name, hint, default, str(field.metadata.get("help", "")), before)
+    words = {key: str(field.metadata.get(key, "")) for key in ("help", "of")}
+    return Option(field.name, hint, default, before=before, **words)
 
 
 def _listed(known: Mapping[str, Option]) -> str:

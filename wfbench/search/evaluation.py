@@ -27,7 +27,8 @@ from .playing import Played, play
 from .subjects import Subject
 from .sweep import SweepPlan
 
-_RED = "red"
+RED = "red"
+"""The option that names the red agent."""
 _STRESS_SHARE = 4
 """One stress episode for so many normal ones: each has several times as many choices."""
 
@@ -42,6 +43,8 @@ class Setup:
     definition: str
     stress: int = 0
     """Steps that blue is held in the stress episodes; 0: none are played."""
+    judged: bool = True
+    """Whether compliance is judged; else only returns are measured."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def grid(
 ) -> list[tuple[str | None, int | None]]:
     """Return the cells that the environment's options allow."""
     names = {option.name for option in all_options(subject.env.spec)}
-    cells_red: Sequence[str | None] = reds if _RED in names else (None,)
+    cells_red: Sequence[str | None] = reds if RED in names else (None,)
     has_horizon = horizon_option(subject.env) is not None
     cells_horizon: Sequence[int | None] = horizons if has_horizon else (None,)
     return list(product(cells_red, cells_horizon))
@@ -92,9 +95,11 @@ def evaluate(
 def _cell(
     subject: Subject, setup: Setup, order: Order, red: str | None, steps: int | None
 ) -> EvaluationCell:
-    asked = {_RED: red, horizon_option(subject.env): steps}
+    asked = {RED: red, horizon_option(subject.env): steps}
     changed = {name: value for name, value in asked.items() if name and value is not None}
     subject = subject.playing(**changed)
+    if not setup.judged:
+        return _returns(subject, setup, order, red)
     rollouts: list[Rollout] = []
     rows = _play(subject, setup, [order], rollouts.append).rows[0]
     pooled = find_definition(setup.definition).pooled
@@ -112,6 +117,23 @@ def _cell(
         compliance_low=low,
         compliance_high=high,
         **_stress(subject, setup, order),
+    )
+
+
+def _returns(subject: Subject, setup: Setup, order: Order, red: str | None) -> EvaluationCell:
+    """Return a cell with everything that needs no masks."""
+    rows = _play(subject.without_masks(), setup, [order]).rows[0]
+    means = summarise(rows, pooled=False)
+    unknown = dict.fromkeys(("compliance", "secondary_compliance", "counted", "wasted"), math.nan)
+    return EvaluationCell(
+        red=red,
+        horizon=_steps(subject),
+        episodes=means.episodes,
+        env_return=means.env_return,
+        half_interval=1.96 * means.return_sd / math.sqrt(len(rows)),
+        fixes=means.fixes,
+        chance=None,
+        **unknown,
     )
 
 

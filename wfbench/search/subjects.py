@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 
 from wfbench.contract import EnvRef, EnvSpec, Order, Policy, UsageError, WorkflowModel, load_object
 from wfbench.host.manager import PluginHost
-from wfbench.host.options import resolve_options
+from wfbench.host.options import all_options, resolve_options, without_options
 from wfbench.orders import format_order, parse_order
 from wfbench.orders.codes import OrderCode
 from wfbench.orders.compliance import SECONDARY, Shaper
@@ -23,6 +24,8 @@ from wfbench.store.run import checkpoint_path
 from .history import read_search
 from .job import calling, stored_options, workflow_model
 
+MASKS = "masks"
+"""Option of an environment to which masks are costly: whether it reports them."""
 REFERENCE_ENV = "cage2"
 """Where a reference plays by default."""
 
@@ -64,8 +67,17 @@ class Subject:
 
     def playing(self, **changed: Any) -> Subject:
         """Return the same policy in an environment with some options changed."""
-        options = {**stored_options(self.env.options), **changed}
+        kept = without_options(self.env.spec, stored_options(self.env.options), changed)
+        options = kept | changed
         return replace(self, env=replace(self.env, options=resolve_options(self.env.spec, options)))
+
+    def without_masks(self) -> Subject:
+        """Return the same policy where masks are not reported, if the environment can leave them.
+
+        Returns stay the same; compliance cannot be judged.
+        """
+        known = {option.name for option in all_options(self.env.spec)}
+        return self.playing(**{MASKS: False}) if MASKS in known else self
 
     def shaper(self, order: Order, definition: str) -> Shaper:
         """Return a shaper that judges the policy by an order; empty: by the one in force."""
@@ -76,16 +88,22 @@ class Subject:
 
 
 def find_subject(
-    host: PluginHost, name: str, out: Path, env: str | None, order: str | None
+    host: PluginHost,
+    name: str,
+    out: Path,
+    env: str | None,
+    order: str | None,
+    replaced: Collection[str] = (),
 ) -> Subject:
     """Return the subject that a user means by `name`.
 
     `env` is where it is to play: by default where it was trained, or `REFERENCE_ENV`. `order` is
     for references only; by default they follow the units as the environment names them.
+    `replaced` are options that the caller will replace, so that `env` need not know their values.
     """
     path = Path(name)
     if path.is_file():
-        return stored_subject(host, read_policy(path), name, env)
+        return stored_subject(host, read_policy(path), name, env, replaced)
     [choice] = select(host, {"env": [env or REFERENCE_ENV]})["env"]
     spec = choice.spec
     references = {r.name: r for r in spec.references} if isinstance(spec, EnvSpec) else {}
@@ -107,7 +125,7 @@ def find_subject(
         raise UsageError(f"{run} holds several runs; name one of them")
     if not (run / "policy.npz").exists():
         raise UsageError(f"run {name} has no policy.npz: no workflow of it has finished")
-    return stored_subject(host, read_policy(run / "policy.npz"), name, env)
+    return stored_subject(host, read_policy(run / "policy.npz"), name, env, replaced)
 
 
 def run_subjects(host: PluginHost, run: Path, env: str | None = None) -> list[Subject]:
@@ -122,7 +140,11 @@ def run_subjects(host: PluginHost, run: Path, env: str | None = None) -> list[Su
 
 
 def stored_subject(
-    host: PluginHost, stored: StoredPolicy, name: str, env: str | None = None
+    host: PluginHost,
+    stored: StoredPolicy,
+    name: str,
+    env: str | None = None,
+    replaced: Collection[str] = (),
 ) -> Subject:
     """Return the subject of a stored policy, with the environment of this installation.
 
@@ -134,7 +156,9 @@ def stored_subject(
     if env is None:
         [choice] = select(host, {"env": [label.env]}, {label.env: options})["env"]
     else:
-        [choice] = select(host, {"env": [env]}, shared={"env": options})["env"]
+        [bare] = select(host, {"env": [env]})["env"]
+        kept = without_options(bare.spec, options, replaced)
+        [choice] = select(host, {"env": [env]}, shared={"env": kept})["env"]
         _refuse_misfit(name, label, env_ref(choice))
     return Subject(name, choice, stored.policy(trusted(host)), label.order, label.definition)
 

@@ -20,7 +20,10 @@ class Cage2Options:
     )
     red_weights: str = field(
         default="",
-        metadata={"help": "with red=mixed: weights per episode, e.g. 'bline=2;meander=1'"},
+        metadata={
+            "help": "with red=mixed: weights per episode, e.g. 'bline=2;meander=1'",
+            "of": "red",
+        },
     )
     episode_steps: int = field(default=100, metadata={"help": "steps per episode"})
     memory: bool = field(
