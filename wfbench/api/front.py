@@ -8,6 +8,7 @@ from __future__ import annotations
 from wfbench.api.catalogue import list_runs, remove_runs, run_history, validate_runs
 from wfbench.api.claims import ReproductionResult, reproduce
 from wfbench.api.evaluating import CrossEvaluationResult, EvaluationResult, OrdersResult, evaluate
+from wfbench.api.exporting import ExportResult, export
 from wfbench.api.gating import (
     BaselineResult,
     CalibrationResult,
@@ -42,6 +43,7 @@ from wfbench.api.plugin_tools import (
     plugins,
 )
 from wfbench.api.policies import LoadedPolicy, load_policy
+from wfbench.api.ranking import BoardResult, board
 from wfbench.api.reporting import ReportResult, make_report, report_all
 from wfbench.api.results import Progress, Result
 from wfbench.api.revisions import BisectResult, RevisionCheckResult, bisect, check_against

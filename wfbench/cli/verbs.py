@@ -24,6 +24,11 @@ VERBS: Verbs = {
         "measuring:verify_transfer",
         "Compare a policy in two environments, cell by cell.",
     ),
+    "board": (
+        "publishing:board",
+        "Rank policies, reference rules and published results.",
+    ),
+    "export": ("publishing:export", "Write a policy in a form that needs no wfbench."),
     "landscape": ("measuring:landscape", "Collect the results of training every order."),
     "bench-search": ("measuring:bench_search", "Compare searchers on a landscape."),
     "reproduce": ("measuring:reproduce", "Test the documented claims by measuring them."),

@@ -78,6 +78,8 @@ class Published:
     """Mean return per episode, by red agent and number of steps."""
     source: str
     """Where it was published."""
+    knew_red: bool | None = None
+    """Whether it knew which red agent it would face; None: that is not said."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ _PUBLISHED = tuple(
         name,
         dict(zip(product(("bline", "meander"), (30, 50, 100)), returns, strict=True)),
         source=_BOARD,
+        knew_red=False,
     )
     for name, returns in (
         ("CardiffUni (winner)", (-3.47, -6.41, -13.76, -5.64, -8.69, -16.6)),

@@ -1,0 +1,174 @@
+"""Policies outside wfbench: the same logits, and an agent that needs numpy alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import wfbench
+from wfbench.contract import UsageError
+from wfbench.policies import NetworkPolicy
+from wfbench.policies.export import Exported
+from wfbench.store.policy_file import PolicyLabel, StoredPolicy, write_policy
+from wfbench_cage2 import Cage2Env
+
+UNITS = ("defender", "enterprise", "op_server", "op_host", "user")
+RICH = {"red": "bline", "episode_steps": 100, "memory": True, "actions": "reduced"}
+JOINT = {**RICH, "orders": "all", "order_code": "pairs"}
+
+PLAY = """
+import json, sys
+sys.modules["wfbench"] = None  # not importable
+sys.path.insert(0, sys.argv[1])
+from agent import BlueAgent
+agent = BlueAgent(seed=1)
+for line in sys.stdin:
+    heard = json.loads(line)
+    answer = agent.end_episode() if heard is None else agent.get_action(heard, list(range(145)))
+    print(json.dumps(answer), flush=True)
+"""
+
+
+def stored(
+    folder: Path, options: dict[str, object], order: tuple[int, ...]
+) -> tuple[Path, NetworkPolicy]:
+    env = Cage2Env(memory=bool(options.get("memory")), actions=str(options.get("actions", "all")))
+    size = env.observation_space.shape[0] + (10 if "orders" in options else 0)
+    count = int(env.action_space.n)
+    policy = NetworkPolicy.initial(size, count, seed=4, hidden=(16, 8))
+    label = PolicyLabel(
+        order=order,
+        units=UNITS,
+        env="cage2",
+        env_options=options,
+        obs_shape=(size,),
+        num_actions=count,
+        definition="choices@1",
+        trainer="ppo",
+        run="r",
+        workflow=0,
+        score=None,
+        compliance=None,
+    )
+    write_policy(folder / "mine.npz", StoredPolicy(policy.snapshot(), label))
+    return folder / "mine.npz", policy
+
+
+def numpy_logits(policy: NetworkPolicy, obs: np.ndarray) -> np.ndarray:
+    values = obs.astype(np.float64)
+    for weights, biases in policy.actor[:-1]:
+        values = np.tanh(values @ weights + biases)
+    weights, biases = policy.actor[-1]
+    return values @ weights + biases
+
+
+@pytest.mark.parametrize("options", [{"red": "bline", "episode_steps": 100}, RICH])
+def test_the_agent_plays_as_the_policy_does_without_wfbench(tmp_path, options):
+    file, policy = stored(tmp_path, options, (4, 0, 1, 2, 3))
+    found = wfbench.export(file, folder=tmp_path / "agent", greedy=True, episodes=2)
+    assert found.files == ("README.md", "agent.py", "policy.npz", "policy.json")
+    rich = Cage2Env(**options)
+    plain = Cage2Env(red="bline")
+    greedy = policy.greedy()
+    with subprocess.Popen(
+        [sys.executable, "-c", PLAY, str(tmp_path / "agent")],
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as player:
+
+        def ask(heard: object) -> object:
+            player.stdin.write(json.dumps(heard) + "\n")
+            player.stdin.flush()
+            return json.loads(player.stdout.readline())
+
+        for episode in range(2):
+            seed = 3 if episode == 0 else None
+            wanted, shown = rich.reset(seed=seed)[0], plain.reset(seed=seed)[0]
+            for _ in range(100):
+                chosen = int(greedy.act(wanted[None], np.array([0.5])).actions[0])
+                wanted, reward, *_ = rich.step(chosen)
+                shown, same, *_ = plain.step(ask(shown.tolist()))
+                assert same == reward
+            assert ask(None) is None
+
+
+def test_a_joint_policy_is_exported_with_its_order(tmp_path):
+    file, policy = stored(tmp_path, JOINT, ())
+    with pytest.raises(UsageError, match="any order"):
+        wfbench.export(file, folder=tmp_path / "no", episodes=2)
+    found = wfbench.export(file, folder=tmp_path / "agent", order="USEHD", episodes=2)
+    said = json.loads((tmp_path / "agent/policy.json").read_text())
+    assert said["order"] == found.said["order"] == "U>S>E>H>D"
+    assert (said["definition"], said["features"], said["actions"]) == ("choices@1", 136, 39)
+    assert said["versions"]["wfbench"] == wfbench.__version__
+    assert {one["red"] for one in said["scores"]} == {"bline", "meander", "sleep"}
+    readme = (tmp_path / "agent/README.md").read_text()
+    for text in ("U>S>E>H>D", "choices@1", "±", f"wfbench {wfbench.__version__}"):
+        assert text in readme
+    from wfbench.orders import parse_order
+    from wfbench.orders.codes import OrderCode
+
+    code = OrderCode("pairs", 5).encode(parse_order("USEHD", UNITS))
+    exported = Exported.of(policy, code, None, greedy=False)
+    obs = np.random.default_rng(1).integers(0, 2, (20, 136))
+    values = obs.astype(np.float32)
+    for weights, biases in exported.layers[:-1]:
+        values = np.tanh(values @ weights + biases)
+    logits = values @ exported.layers[-1][0] + exported.layers[-1][1]
+    whole = np.concatenate([obs, np.broadcast_to(code, (20, 10))], axis=1)
+    np.testing.assert_allclose(logits, numpy_logits(policy, whole), atol=1e-5)
+
+
+def test_torch_loads_the_state_dict_by_the_code_of_its_readme(tmp_path):
+    torch = pytest.importorskip("torch")
+    file, policy = stored(tmp_path, RICH, (0, 1, 2, 3, 4))
+    wfbench.export(file, to="torch", folder=tmp_path / "torch", episodes=2)
+    readme = (tmp_path / "torch/README.md").read_text()
+    code = readme.split("```python\n")[1].split("```")[0]
+    obs = np.random.default_rng(2).integers(0, 2, (30, 136)).astype(np.float32)
+    names = {"observations": torch.from_numpy(obs)}
+    exec(code.replace("policy.pt", str(tmp_path / "torch/policy.pt")), names)  # noqa: S102
+    np.testing.assert_allclose(
+        names["logits"].detach().numpy(), numpy_logits(policy, obs), atol=1e-5
+    )
+
+
+def test_onnxruntime_gives_the_same_logits(tmp_path):
+    pytest.importorskip("onnx", reason="the extra onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    file, policy = stored(tmp_path, RICH, (0, 1, 2, 3, 4))
+    wfbench.export(file, to="onnx", folder=tmp_path / "onnx", episodes=2)
+    session = runtime.InferenceSession(tmp_path / "onnx/policy.onnx")
+    obs = np.random.default_rng(2).integers(0, 2, (30, 136)).astype(np.float32)
+    [logits] = session.run(["logits"], {"obs": obs})
+    np.testing.assert_allclose(logits, numpy_logits(policy, obs), atol=1e-5)
+    said = json.loads(session.get_modelmeta().custom_metadata_map["wfbench"])
+    assert said["order"] == "D>E>S>H>U"
+
+
+def test_what_cannot_be_exported_is_refused_and_nothing_is_overwritten(tmp_path):
+    file, _ = stored(tmp_path, RICH, (0, 1, 2, 3, 4))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/kept").write_text("mine")
+    with pytest.raises(UsageError, match="not an empty folder"):
+        wfbench.export(file, folder=tmp_path / "full")
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["kept"]
+    with pytest.raises(UsageError, match="no format 'pickle'"):
+        wfbench.export(file, to="pickle")
+    with pytest.raises(UsageError, match="follows D>E>S>H>U only"):
+        wfbench.export(file, order="USEHD", folder=tmp_path / "x")
+    with pytest.raises(UsageError, match="RandomPolicy cannot be exported"):
+        wfbench.export("random", folder=tmp_path / "x")
+
+
+def test_a_file_with_pickled_objects_is_refused(tmp_path):
+    np.savez(tmp_path / "evil.npz", meta=np.array([{"a": 1}], dtype=object))
+    with pytest.raises(UsageError):
+        wfbench.export(tmp_path / "evil.npz", folder=tmp_path / "x")
