@@ -42,8 +42,7 @@ class StepwiseCollector(Lifecycle):
             acts = policy.act(buffer.obs[step], draws)
             buffer.put_acts(step, slice(None), acts)
             answered = perf_counter()
-            for env, action in enumerate(acts.actions):
-                self.envs.step_one(env, int(action), buffer.cells(step, slice(env, env + 1)))
+            self.envs.step(acts.actions, buffer.cells(step))
             phases.inference += answered - asked
             phases.env += perf_counter() - answered
         self.obs = buffer.obs[-1].copy()
