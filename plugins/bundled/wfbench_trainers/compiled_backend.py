@@ -118,7 +118,7 @@ class CompiledBackend:
         if advantages is None:
             self._crew.run(value_tasks)
             value_tasks = []
-            known = np.empty(len(batch.value_rows), dtype=np.float32)
+            known = np.zeros(len(batch.value_rows), dtype=np.float32)
             known[by_value.rows] = values
             acted = acted._replace(advantages=targets - known[data.value_row])
         tasks = self._tasks(ACTOR, self._inputs(batch.rows), by_row, acted, sums[SHARES:], values)
