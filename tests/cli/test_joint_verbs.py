@@ -139,7 +139,7 @@ def test_reports_of_several_joint_runs_compare_them(
     assert "Conclusion" in out
     code, out, _ = call("compare", "good", str(copy))
     assert code == 0
-    assert "2 no change" in out
+    assert "2 identical" in out
     assert "paired by seed" in out
 
 

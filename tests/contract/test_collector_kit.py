@@ -361,13 +361,16 @@ def test_the_kit_finds_an_unmarked_restart(bad):
     assert promise.detail == "a rollout that counts a restart is not marked"
 
 
+UNEQUAL = "rollout 0 is not what sequential delivers"
+
+
 @pytest.mark.parametrize(
     ("name", "slug", "detail"),
     [
-        ("KeepsOldSeeds", "reset-as-opened", "obs of rollout 0 is not what sequential delivers"),
-        ("GoesOnCounting", "reset-as-opened", "of rollout 0 is not what sequential delivers"),
-        ("KeepsOldSeeds", "several-resets", "obs of rollout 0 is not what sequential delivers"),
-        ("KeepsOldForm", "reset-to-another-plan", "of rollout 0 is not what sequential delivers"),
+        ("KeepsOldSeeds", "reset-as-opened", f"{UNEQUAL}: obs[0] of env 0 at step 0 is 1, not 0"),
+        ("GoesOnCounting", "reset-as-opened", f"{UNEQUAL}: first_step of column 0 is 7, not 0"),
+        ("KeepsOldSeeds", "several-resets", f"{UNEQUAL}: obs[1] of env 0 at step 0 is 1, not 0"),
+        ("KeepsOldForm", "reset-to-another-plan", f"{UNEQUAL}: obs has the shape (12, 5, 52), not"),
         ("LeaksOnReset", "clean-resets", "resets took 7 more descriptors"),
         ("RevivesTheFailed", "misused-reset", "a reset after a failure was not refused"),
     ],

@@ -86,9 +86,9 @@ def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Coll
 @pytest.mark.parametrize(
     ("name", "detail"),
     [
-        ("BuildsEnvsItself", "obs of rollout 0 is not what sequential delivers: its shape is"),
-        ("OneOrderForever", "obs of rollout 0 is not what sequential delivers first at row 5"),
-        ("RecordsIdle", "actions of rollout 0 is not what sequential delivers"),
+        ("BuildsEnvsItself", "obs has the shape (12, 5, 52), not (12, 5, 62)"),
+        ("OneOrderForever", "obs[52] of env 0 at step 5 is 1, not 0"),
+        ("RecordsIdle", "actions of env 0 at step 0 is 0, not 3"),
     ],
 )
 def test_a_collector_that_gets_orders_wrong_is_noticed(
