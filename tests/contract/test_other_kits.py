@@ -254,8 +254,7 @@ class Trainer:
 
     def update(self, rollout: Any, rewards: Any) -> UpdateStats:
         self.updates += 1
-        self.weights.actor[0][0][:] += 0.1 * float(rewards.mean())
-        self.weights.actor[0][0][:, 0] += rewards.sum()
+        self.weights.actor[0][0][:, 0] += 0.1 * float(rewards.mean())
         return UpdateStats(0.0, rollout.transitions, {"mean": float(rewards.mean())})
 
     def state(self) -> Mapping[str, Any]:
