@@ -49,6 +49,8 @@ class Settings:
     """Too short to mean anything; only shows that everything works."""
     scaling: bool = False
     """Cases are points of curves."""
+    proof: bool = True
+    """Deterministic cases prove what they collect beyond the ends of episodes, untimed."""
 
     def __post_init__(self) -> None:
         for name in ("rounds", "steps"):

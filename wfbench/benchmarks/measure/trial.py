@@ -37,7 +37,7 @@ def measure(case: Case, seed: int, settings: Settings, number: int = 0) -> Measu
     In the first round, number 0, a deterministic case also proves what it collects beyond the ends
     of episodes, unless it is a point of a curve.
     """
-    prove = number == 0 and case.deterministic and not settings.scaling
+    prove = number == 0 and case.deterministic and settings.proof and not settings.scaling
     notes = _Notes()
     logging.getLogger().addHandler(notes)
     try:
