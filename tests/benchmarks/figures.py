@@ -157,7 +157,8 @@ def per_order(lab: Lab) -> Any:
     for red in REDS:
         run, seconds, _ = lab.search("--preset", "per-order", "--stop", "budget", "--red", red)
         best = run["best"]["score"] if run["best"] else float("nan")
-        counts = {"compliant": run["compliant"], "orders": len(run["orders"])}
+        trainings = sum(one["trainings"] for one in run["orders"])
+        counts = {"compliant": run["compliant"], "trainings": trainings}
         found.append({"red": red, "seconds": seconds, "best": best, **counts})
     return found
 

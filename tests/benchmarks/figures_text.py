@@ -54,7 +54,7 @@ def filled(text: str, parts: Parts) -> str:
 
 
 def _origin(part: Mapping[str, Any]) -> str:
-    commands = "; ".join(f"`{command}`" for command in part["commands"])
+    commands = "; ".join(f"`{command}`" for command in dict.fromkeys(part["commands"]))
     return f"Commit {part['commit']}, {part['machine']}: {commands}."
 
 
@@ -142,13 +142,13 @@ def _per_order(values: Any) -> str:
     rows = [
         (
             one["red"],
-            f"{one['compliant']} of {one['orders']}",
+            f"{one['compliant']} of {one['trainings']}",
             f"{one['best']:.1f}",
             f"{one['seconds']:.0f} s",
         )
         for one in values
     ]
-    return _table("red | orders that comply | best score | time", rows)
+    return _table("red | trainings that comply | best score | time", rows)
 
 
 def _learning(values: Any) -> str:
