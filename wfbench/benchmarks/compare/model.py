@@ -16,7 +16,14 @@ from wfbench.benchmarks.statistics.intervals import (
     unpaired_permutation_test,
 )
 from wfbench.benchmarks.statistics.learning import NonInferiority, TimeToThreshold
-from wfbench.benchmarks.statistics.verdicts import ALPHA, MINIMUM_EFFECT, Scale, Verdict, judge
+from wfbench.benchmarks.statistics.verdicts import (
+    ALPHA,
+    MINIMUM_EFFECT,
+    Scale,
+    Verdict,
+    exit_code_of,
+    judge,
+)
 from wfbench.contract import ExitCode
 
 
@@ -102,13 +109,8 @@ class Comparison:
 
     def exit_code(self, *, inconclusive_fails: bool) -> ExitCode:
         """Return the exit code of the command; a regression counts first."""
-        if self.count(Verdict.REGRESSED):
-            return ExitCode.REGRESSION
-        if self.count(Verdict.NOT_COMPARABLE):
-            return ExitCode.NOT_COMPARABLE
-        if inconclusive_fails and self.count(Verdict.INCONCLUSIVE):
-            return ExitCode.INCONCLUSIVE
-        return ExitCode.OK
+        found = (cell.verdict for cell in self.cells)
+        return exit_code_of(found, inconclusive_fails=inconclusive_fails)
 
 
 def settle(cells: Sequence[Cell], criteria: Criteria) -> tuple[Cell, ...]:

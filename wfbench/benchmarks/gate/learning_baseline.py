@@ -14,7 +14,7 @@ from wfbench.benchmarks.compare.learning_runs import LearningCurve, LearningRun
 from wfbench.benchmarks.compare.model import Comparison, Learned
 from wfbench.benchmarks.compare.searches import Margins, compare_learning, equal_steps
 from wfbench.benchmarks.statistics.learning import NonInferiority
-from wfbench.benchmarks.statistics.verdicts import Verdict
+from wfbench.benchmarks.statistics.verdicts import Verdict, exit_code_of
 from wfbench.contract import ExitCode, NotComparableError
 
 _VERDICTS = {
@@ -52,12 +52,8 @@ class LearningCheck:
 
     def exit_code(self, *, inconclusive_fails: bool) -> ExitCode:
         """Return the exit code of the command."""
-        found = {verdict for _, verdict in self.verdicts}
-        if Verdict.REGRESSED in found:
-            return ExitCode.REGRESSION
-        if inconclusive_fails and Verdict.INCONCLUSIVE in found:
-            return ExitCode.INCONCLUSIVE
-        return ExitCode.OK
+        found = (verdict for _, verdict in self.verdicts)
+        return exit_code_of(found, inconclusive_fails=inconclusive_fails)
 
 
 def make_learning_baseline(

@@ -19,7 +19,7 @@ from wfbench.benchmarks.statistics.intervals import (
     unpaired_permutation_test,
     unpaired_ratio_estimate,
 )
-from wfbench.benchmarks.statistics.verdicts import ALPHA, Verdict, judge
+from wfbench.benchmarks.statistics.verdicts import ALPHA, Verdict, exit_code_of, judge
 from wfbench.contract import ExitCode, UsageError
 from wfbench.store.machine import same_machine
 
@@ -122,11 +122,9 @@ class SpeedCheck:
         """Return the exit code of the command; a failure counts before a regression."""
         if self.failed:
             return ExitCode.TRIAL_FAILED
-        if self.with_verdict(Verdict.REGRESSED):
-            return ExitCode.REGRESSION
-        if inconclusive_fails and self.with_verdict(Verdict.INCONCLUSIVE):
-            return ExitCode.INCONCLUSIVE
-        return ExitCode.OK
+        # The reference may be left unjudged; that is no problem of the check.
+        judged = (c.verdict for c in self.cells if c.verdict is not Verdict.NOT_COMPARABLE)
+        return exit_code_of(judged, inconclusive_fails=inconclusive_fails)
 
 
 def run_check(

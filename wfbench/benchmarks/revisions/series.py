@@ -22,7 +22,7 @@ from wfbench.benchmarks.revisions.judging import (
 )
 from wfbench.benchmarks.revisions.model import METRICS, Pair, Request
 from wfbench.benchmarks.revisions.pairs import Place, measure_pair
-from wfbench.benchmarks.statistics.verdicts import Verdict
+from wfbench.benchmarks.statistics.verdicts import Verdict, exit_code_of
 from wfbench.collecting.seeding import Purpose, purpose_seed
 from wfbench.contract import ExitCode, UsageError
 
@@ -72,11 +72,8 @@ class RevisionCheck:
         """Return the exit code of the command; a failure counts before a regression."""
         if self.failures:
             return ExitCode.TRIAL_FAILED
-        if self.with_verdict(Verdict.REGRESSED):
-            return ExitCode.REGRESSION
-        if inconclusive_fails and self.with_verdict(Verdict.INCONCLUSIVE):
-            return ExitCode.INCONCLUSIVE
-        return ExitCode.OK
+        found = (cell.verdict for cell in self.cells)
+        return exit_code_of(found, inconclusive_fails=inconclusive_fails)
 
 
 Measure = Callable[[Request, Pair], Pair]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
 from wfbench.benchmarks.statistics.intervals import Estimate, Permutation
+from wfbench.contract import ExitCode
 
 ALPHA = 0.05
 MINIMUM_EFFECT = 0.05
@@ -23,6 +25,18 @@ class Verdict(StrEnum):
     IDENTICAL = "identical"
     INCONCLUSIVE = "inconclusive"
     NOT_COMPARABLE = "not comparable"
+
+
+def exit_code_of(verdicts: Iterable[Verdict], *, inconclusive_fails: bool) -> ExitCode:
+    """Return the exit code of a command that found these verdicts; a regression counts first."""
+    found = set(verdicts)
+    if Verdict.REGRESSED in found:
+        return ExitCode.REGRESSION
+    if Verdict.NOT_COMPARABLE in found:
+        return ExitCode.NOT_COMPARABLE
+    if inconclusive_fails and Verdict.INCONCLUSIVE in found:
+        return ExitCode.INCONCLUSIVE
+    return ExitCode.OK
 
 
 def judge(
