@@ -46,8 +46,24 @@ class NotesModel:
     """The plain action of a macro when its host can have no further decoy."""
     steps: int
     """The notes tell so many first steps of an episode apart."""
+    history: bool = False
+    """Whether the notes go on with the past: the decoys that stood at a host's first alarm, hosts
+    ever alarmed, hosts scanned again since their last restore, the alarm before the last, whether
+    the last two were exploits, the steps since the last, and the period of the episode."""
+    quiet: int = 4
+    """The history tells so many numbers of steps since the last alarm apart."""
+    periods: int = 10
+    """The history tells so many periods of an episode apart."""
+    period_steps: int = 10
+    """Steps of a period."""
 
     @property
     def size(self) -> int:
         """How many features are appended to the observation."""
-        return len(self.decoys) + 2 * len(self.restores) + 1 + self.steps if self.memory else 0
+        if not self.memory:
+            return 0
+        places = len(self.decoys) + 2 * len(self.restores)
+        size = places + 1 + self.steps
+        if self.history:
+            size += places + len(self.restores) + 2 + self.quiet + self.periods
+        return size

@@ -29,7 +29,10 @@ class Notes:
         self._standing: set[int] = set()
         self._open: set[tuple[int, int]] = set()
         self._exploited: set[int] = set()
-        self._alarmed = -1
+        self._alarmed: dict[int, set[int]] = {}
+        self._again: set[int] = set()
+        self._last = self._earlier = (-1, False)
+        self._quiet = 0
         self._restored = False
         self._step = 0
         return self._noted(obs)
@@ -46,14 +49,21 @@ class Notes:
         if host is not None:
             self._standing = {a for a in self._standing if self._decoys[a].host != host}
             self._open = {place for place in self._open if place[0] != host}
+            self._again.discard(host)
             self._restored = self._restored or host == self._model.watched
         return action
 
     def observe(self, obs: NDArray[Any]) -> NDArray[Any]:
         """Note what a plain observation shows and return it with the notes."""
+        self._quiet += 1
         for host, (active, exploit, *_) in enumerate(obs.reshape(-1, 4).tolist()):
             if active:
-                self._alarmed = host
+                self._earlier, self._last = self._last, (host, bool(exploit))
+                self._quiet = 0
+                if host not in self._alarmed:
+                    self._alarmed[host] = set(self._standing)
+                elif not exploit:
+                    self._again.add(host)
             if exploit:
                 self._exploited.add(host)
         return self._noted(obs)
@@ -75,7 +85,22 @@ class Notes:
         hosts = range(len(model.restores))
         features = [decoy.action in self._standing for decoy in model.decoys]
         features += [host in self._exploited for host in hosts]
-        features += [host == self._alarmed for host in hosts]
+        features += [host == self._last[0] for host in hosts]
         features.append(self._restored)
         features += [min(self._step, model.steps - 1) == step for step in range(model.steps)]
+        if model.history:
+            features += self._past()
         return np.concatenate([obs, np.array(features, dtype=obs.dtype)])
+
+    def _past(self) -> list[bool]:
+        model = self._model
+        hosts = range(len(model.restores))
+        met = self._alarmed
+        features = [decoy.action in met.get(decoy.host, ()) for decoy in model.decoys]
+        features += [host in met for host in hosts]
+        features += [host in self._again for host in hosts]
+        features += [host == self._earlier[0] for host in hosts]
+        features += [self._last[1], self._earlier[1]]
+        features += [min(self._quiet, model.quiet - 1) == steps for steps in range(model.quiet)]
+        period = min(self._step // model.period_steps, model.periods - 1)
+        return features + [period == number for number in range(model.periods)]

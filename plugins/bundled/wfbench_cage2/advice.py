@@ -32,7 +32,8 @@ class Advisor:
     order: str
     """The order that it follows."""
     memory: bool
-    """Whether it needs the features of `memory`."""
+    history: bool
+    """Whether it needs the features of `memory` and of `history`."""
     actions: NDArray[np.int64]
     """What its actions mean: one of the 145, or a decoy macro."""
     code: NDArray[np.uint8]
@@ -58,7 +59,8 @@ def load_advisor(path: Path, order: str | None = None) -> Advisor:
     try:
         own, options = tuple(meta["order"]), dict(meta["env_options"])
         units, shape = tuple(meta["units"]), tuple(meta["obs_shape"])
-        info, actions = form(bool(options["memory"]), str(options["actions"]))
+        memory, history = bool(options["memory"]), bool(options.get("history"))
+        info, actions = form(memory, str(options["actions"]), history)
         followed = _followed(path, own, order)
         shown = bool(options.get("orders"))
         kind = OrderCode(str(options["order_code"]), len(units)) if shown else None
@@ -72,7 +74,7 @@ def load_advisor(path: Path, order: str | None = None) -> Advisor:
     sharpen = getattr(policy, "greedy", None)
     written = format_order(followed, UNIT_NAMES)
     best = policy if sharpen is None else sharpen()
-    return Advisor(best, written, bool(options["memory"]), actions, code)
+    return Advisor(best, written, memory, history, actions, code)
 
 
 def _followed(path: Path, own: tuple[int, ...], order: str | None) -> tuple[int, ...]:

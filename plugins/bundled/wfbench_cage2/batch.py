@@ -34,6 +34,7 @@ class Cage2Batch:
         episode_steps: int = 100,
         memory: bool = False,  # noqa: FBT001, FBT002 - an option of the environment
         actions: str = "all",
+        history: bool = False,  # noqa: FBT001, FBT002 - as above
     ) -> None:
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)):
             raise TypeError(f"num_envs is {num_envs!r}; it must be an integer")
@@ -42,7 +43,7 @@ class Cage2Batch:
         self.num_envs = int(num_envs)
         shares = check_options(red, red_weights, episode_steps, actions)
         self.info: EnvInfo
-        self.info, self._table = form(memory, actions)
+        self.info, self._table = form(memory, actions, history)
         self._shape = (self.num_envs, *self.info.obs_shape)
         self.episode_steps = episode_steps
         self.state = np.zeros((self.num_envs, STATE_SIZE), dtype=np.int16)

@@ -25,8 +25,9 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
 
     Observation: 52 features of 0 or 1, four per host (two for what blue saw in this step, two for
     what it believes). Action: 0..144. An episode is truncated after `episode_steps` steps.
-    `memory=True` appends what blue knows from its own actions and past alerts; `actions="reduced"`
-    offers the useful actions and macros that plant the best decoy a host still lacks.
+    `memory=True` appends what blue knows from its own actions and past alerts, `history=True` more
+    of it; `actions="reduced"` offers the useful actions and macros that plant the best decoy a host
+    still lacks.
 
     `reset(seed=s)` starts the stream of episodes of env seed s; `reset()` starts the next episode
     of that stream. `info` has
@@ -53,13 +54,14 @@ class Cage2Env(gymnasium.Env[Obs, np.int64]):
         actions: str = "all",
         seed: int | None = None,
         render_mode: str | None = None,
+        history: bool = False,  # noqa: FBT001, FBT002 - as above
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(
                 f"unknown render_mode {render_mode!r}; choose one of "
                 f"{', '.join(self.metadata['render_modes'])}"
             )
-        self._batch = Cage2Batch(1, red, red_weights, episode_steps, memory, actions)
+        self._batch = Cage2Batch(1, red, red_weights, episode_steps, memory, actions, history)
         info = self._batch.info
         self.workflow = info.workflow
         self.observation_space = gymnasium.spaces.Box(0, 1, info.obs_shape, np.uint8)

@@ -38,7 +38,10 @@ _UNKNOWN = int(Success.UNKNOWN)
 _SLEEP = int(RedAction.SLEEP)
 _USER_SUBNET = int(Subnet.USER)
 _NUM_REDS = len(Red)
-_NONE_YET = (AT.bline_u, AT.mdr_last_x, AT.mdr_last_h, AT.blue_action, AT.last_alarm)
+_NONE_YET = (
+    *(AT.bline_u, AT.mdr_last_x, AT.mdr_last_h, AT.blue_action),
+    *(AT.last_alarm, AT.earlier_alarm),
+)
 _NONE_THIS_STEP = (AT.planted, AT.exploit, AT.detect, AT.esc_sus, AT.alert_host)
 
 
@@ -105,7 +108,9 @@ def observe(s: State, step: int, obs: NDArray[np.uint8]) -> None:
     """Write the observation after `step` steps, with memory if there is room for it."""
     blue.write_obs(s, obs[:OBS_SIZE].view(np.uint32))
     if len(obs) > OBS_SIZE:
-        blue.write_memory(s, step, obs[OBS_SIZE:])
+        blue.write_memory(s, step, obs[OBS_SIZE : blue.WITH_MEMORY])
+    if len(obs) > blue.WITH_MEMORY:
+        blue.write_history(s, step, obs[blue.WITH_MEMORY :])
 
 
 class Kernel(NamedTuple):
@@ -163,7 +168,7 @@ def _step(  # type: ignore[no-untyped-def]
         len(actions) == len(clock) == len(seeds) == len(rewards) == len(truncated) == n
         and len(compromised) == len(ended_session) == len(returns) == len(units) == n
         and obs.shape == final_obs.shape == (n, obs.shape[1])
-        and (obs.shape[1] == OBS_SIZE or obs.shape[1] == OBS_SIZE + blue.MEMORY_SIZE)
+        and obs.shape[1] in (OBS_SIZE, blue.WITH_MEMORY, blue.WITH_HISTORY)
     ):
         return BAD_SHAPE
     for i in range(n):

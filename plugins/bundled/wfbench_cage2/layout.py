@@ -15,14 +15,15 @@ from .tables import NUM_HOSTS, Subnet
 
 StateLayout = namedtuple(  # noqa: PYI024 - typed fields would say nothing but int
     "StateLayout",
-    "sus oth root dec vsftpd rports comp "
+    "sus oth root dec vsftpd rports comp met_dec "
     "owned rooted mal rscan kip khost ksub "
     "ot_stopped ot_active ot_pid ot_known "
     "red bline_a bline_has12 bline_u scan_empty "
     "mdr_s mdr_p mdr_x mdr_l mdr_m mdr_last_x mdr_last_h "
     "blue_action blue_success planted analysed ended_session "
     "red_type red_host red_subnet red_success exploit detect esc_sus "
-    "alert_host alert seen_exploit last_alarm tape_error",
+    "alert_host alert seen_exploit last_alarm tape_error "
+    "alarmed again last_kind earlier_alarm earlier_kind quiet_steps",
 )
 """Where each field begins. Those of the first line have one number per host, the others one."""
 
@@ -34,7 +35,8 @@ State = NDArray[np.int16]
 AT = StateLayout(*range(0, _FIRST_SINGLE, NUM_HOSTS), *range(_FIRST_SINGLE, STATE_SIZE))
 
 _SETS = {
-    **dict.fromkeys(("owned", "rooted", "mal", "rscan", "kip", "khost", "seen_exploit"), NUM_HOSTS),
+    **dict.fromkeys(("owned", "rooted", "mal", "rscan", "kip", "khost"), NUM_HOSTS),
+    **dict.fromkeys(("seen_exploit", "alarmed", "again"), NUM_HOSTS),
     **dict.fromkeys(("mdr_p", "mdr_x", "mdr_l", "mdr_m"), NUM_HOSTS),
     **dict.fromkeys(("ksub", "mdr_s"), len(Subnet)),
 }

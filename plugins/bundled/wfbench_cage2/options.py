@@ -34,6 +34,10 @@ class Cage2Options:
         default="all", metadata={"help": "all 145, or reduced: the useful ones and decoy macros"}
     )
 
+    history: bool = field(
+        default=False, metadata={"help": "with memory: append also what blue knows of the past"}
+    )
+
     def __post_init__(self) -> None:
         check_options(self.red, self.red_weights, self.episode_steps, self.actions)
 

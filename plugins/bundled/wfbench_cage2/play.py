@@ -66,6 +66,7 @@ def play_episode(red: str, steps: int, seed: int | None, advisor: Advisor | None
         red=red,
         episode_steps=steps,
         memory=advisor is not None and advisor.memory,
+        history=advisor is not None and advisor.history,
         seed=seed,
         render_mode="human",
     )

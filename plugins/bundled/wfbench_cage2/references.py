@@ -108,7 +108,7 @@ class RevealedBatch:
     """
 
     def __init__(self, num_envs: int, **options: Any) -> None:
-        plain = options | {"memory": False, "actions": "all"}
+        plain = options | {"memory": False, "actions": "all", "history": False}
         self._inner = Cage2Batch(num_envs, **plain)
         self.num_envs = num_envs
         self.info: EnvInfo = replace(self._inner.info, obs_shape=(OBS_SIZE + NUM_HOSTS,))

@@ -12,6 +12,16 @@ from .layout import AT, State
 
 MEMORY_SIZE = len(lookup.MEMORY_DECOY_HOST) + 2 * tables.NUM_HOSTS + 1 + tables.MEMORY_STEPS
 """How many features `write_memory` writes."""
+HISTORY_SIZE = (
+    len(lookup.MEMORY_DECOY_HOST)
+    + 3 * tables.NUM_HOSTS
+    + 2
+    + tables.HISTORY_QUIET
+    + tables.HISTORY_PERIODS
+)
+"""How many features `write_history` writes."""
+WITH_MEMORY = tables.OBS_SIZE + MEMORY_SIZE
+WITH_HISTORY = WITH_MEMORY + HISTORY_SIZE
 
 COUNT_LIMIT = 30_000
 """Counts stop here, so that they never overflow; only zero or not matters."""
@@ -68,6 +78,7 @@ def restore(s: State, h: int) -> None:
     s[AT.dec + h] = 0
     s[AT.vsftpd + h] = 0
     s[AT.mal] &= ~(1 << h)
+    s[AT.again] &= ~(1 << h)
     if h == tables.OP_SERVER:
         s[AT.ot_stopped] = 0
         s[AT.ot_active] = 1
@@ -116,6 +127,21 @@ def reward_tenths(s: State) -> int:
 
 
 @part
+def note_alarm(s: State, h: int, exploit: bool) -> None:  # noqa: FBT001
+    """Note an alarm, and at the first one of a host the decoys that stand there."""
+    s[AT.earlier_alarm] = s[AT.last_alarm]
+    s[AT.earlier_kind] = s[AT.last_kind]
+    s[AT.last_alarm] = h
+    s[AT.last_kind] = exploit
+    s[AT.quiet_steps] = 0
+    if not s[AT.alarmed] >> h & 1:
+        s[AT.alarmed] |= 1 << h
+        s[AT.met_dec + h] = s[AT.dec + h]
+    elif not exploit:
+        s[AT.again] |= 1 << h
+
+
+@part
 def update_belief(s: State) -> None:
     """Update blue's table and memory: its own action, then alerts, then what Analyse found."""
     action = s[AT.blue_action]
@@ -123,8 +149,9 @@ def update_belief(s: State) -> None:
         s[AT.comp + action - tables.RESTORE] = _NO
     elif tables.REMOVE <= action < tables.DECOY and s[AT.comp + action - tables.REMOVE] != _NO:
         s[AT.comp + action - tables.REMOVE] = _BELIEF_UNKNOWN
+    s[AT.quiet_steps] = min(s[AT.quiet_steps] + 1, COUNT_LIMIT)
     if s[AT.alert] != _NO_ACTIVITY:
-        s[AT.last_alarm] = s[AT.alert_host]
+        note_alarm(s, s[AT.alert_host], s[AT.alert] == _EXPLOIT_SEEN)
     if s[AT.alert] == _EXPLOIT_SEEN:
         s[AT.comp + s[AT.alert_host]] = _BELIEF_USER
         s[AT.seen_exploit] |= 1 << s[AT.alert_host]
@@ -164,6 +191,35 @@ def write_memory(s: State, step: int, features: NDArray[np.uint8]) -> None:
     at += tables.NUM_HOSTS
     features[at] = 1 - s[AT.ot_pid]
     features[at + 1 + min(step, tables.MEMORY_STEPS - 1)] = 1
+
+
+@part
+def write_history(s: State, step: int, features: NDArray[np.uint8]) -> None:
+    """Write what blue knows of the past beyond its memory: `HISTORY_SIZE` features.
+
+    Decoys that stood at a host's first alarm, hosts ever alarmed, hosts scanned again since their
+    last Restore, the alarm before the last, whether the last two were exploits, the steps since the
+    last, and the period of the episode.
+    """
+    features[:] = 0
+    decoys = len(lookup.MEMORY_DECOY_HOST)
+    for i in range(decoys):
+        met = s[AT.met_dec + lookup.MEMORY_DECOY_HOST[i]]
+        features[i] = met >> lookup.MEMORY_DECOY_KIND[i] & 1
+    at = decoys
+    for h in range(tables.NUM_HOSTS):
+        features[at + h] = s[AT.alarmed] >> h & 1
+        features[at + tables.NUM_HOSTS + h] = s[AT.again] >> h & 1
+    at += 2 * tables.NUM_HOSTS
+    if s[AT.earlier_alarm] >= 0:
+        features[at + s[AT.earlier_alarm]] = 1
+    at += tables.NUM_HOSTS
+    features[at] = s[AT.last_kind]
+    features[at + 1] = s[AT.earlier_kind]
+    at += 2
+    features[at + min(s[AT.quiet_steps], tables.HISTORY_QUIET - 1)] = 1
+    at += tables.HISTORY_QUIET
+    features[at + min(step // tables.PERIOD_STEPS, tables.HISTORY_PERIODS - 1)] = 1
 
 
 @part

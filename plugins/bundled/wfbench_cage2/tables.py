@@ -211,6 +211,10 @@ OBS_SIZE = 4 * NUM_HOSTS
 
 MEMORY_STEPS = 16
 """Memory tells only the first steps of an episode apart."""
+HISTORY_QUIET = 4
+HISTORY_PERIODS = 10
+PERIOD_STEPS = 10
+"""History tells so many steps since the last alarm apart, and so many periods of an episode."""
 
 _REDUCED_HOSTS = (
     *("Defender", "Enterprise0", "Enterprise1", "Enterprise2", "Op_Server0"),

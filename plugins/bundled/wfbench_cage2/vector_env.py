@@ -55,6 +55,7 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         episode_steps: int = 100,
         memory: bool = False,
         actions: str = "all",
+        history: bool = False,
         seed: int | Sequence[int] | None = None,
         render_mode: str | None = None,
     ) -> None:
@@ -62,7 +63,9 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
         self.closed = True  # there is nothing to close yet; gymnasium 1.1 would try after an error
         if render_mode not in (None, "ansi"):
             raise ValueError(f"unknown render_mode {render_mode!r}; only 'ansi' is known here")
-        self._batch = Cage2Batch(num_envs, red, red_weights, episode_steps, memory, actions)
+        self._batch = Cage2Batch(
+            num_envs, red, red_weights, episode_steps, memory, actions, history
+        )
         self.closed = False
         self.num_envs = self._batch.num_envs
         self.render_mode = render_mode

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from wfbench.contract import DecoyAction, EnvInfo, NotesModel, WorkflowModel
 
 from . import lookup, tables
-from .rules_blue import MEMORY_SIZE
 
 _FIX_HOST = {
     base + h: h for base in (tables.REMOVE, tables.RESTORE) for h in range(tables.NUM_HOSTS)
@@ -23,7 +22,7 @@ def _decoy(host: int, kind: int) -> DecoyAction:
     return DecoyAction(action, host, rule.checks_port, rule.opens_port)
 
 
-def _notes(memory: bool, actions: tuple[int, ...]) -> NotesModel:  # noqa: FBT001
+def _notes(memory: bool, actions: tuple[int, ...], history: bool) -> NotesModel:  # noqa: FBT001
     kinds = [kind for _, kind in lookup.PLACEABLE]
     return NotesModel(
         actions=actions,
@@ -39,6 +38,10 @@ def _notes(memory: bool, actions: tuple[int, ...]) -> NotesModel:  # noqa: FBT00
         ),
         otherwise=tables.MONITOR,
         steps=tables.MEMORY_STEPS,
+        history=history,
+        quiet=tables.HISTORY_QUIET,
+        periods=tables.HISTORY_PERIODS,
+        period_steps=tables.PERIOD_STEPS,
     )
 
 
@@ -60,15 +63,22 @@ WORKFLOW = _workflow(ALL_ACTIONS)
 
 
 @cache
-def form(memory: bool, actions: str) -> tuple[EnvInfo, NDArray[np.int64]]:  # noqa: FBT001
+def form(
+    memory: bool,  # noqa: FBT001
+    actions: str,
+    history: bool = False,  # noqa: FBT001, FBT002
+) -> tuple[EnvInfo, NDArray[np.int64]]:
     """Return the shapes of the batched form with these options, and its actions.
 
     An action is one of the 145, or -1 - h for the decoy macro of host h.
     """
-    if not isinstance(memory, bool):
-        raise TypeError(f"memory is {memory!r}; it must be true or false")
+    for name, value in (("memory", memory), ("history", history)):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} is {value!r}; it must be true or false")
+    if history and not memory:
+        raise ValueError("history=true needs memory=true")
     chosen = ALL_ACTIONS if actions == "all" else tables.REDUCED_ACTIONS
-    notes = None if chosen == ALL_ACTIONS and not memory else _notes(memory, chosen)
-    size = tables.OBS_SIZE + MEMORY_SIZE if memory else tables.OBS_SIZE
+    notes = None if chosen == ALL_ACTIONS and not memory else _notes(memory, chosen, history)
+    size = tables.OBS_SIZE + (0 if notes is None else notes.size)
     info = EnvInfo((size,), "uint8", len(chosen), _workflow(chosen, notes), batched=True)
     return info, np.array(chosen, dtype=np.int64)

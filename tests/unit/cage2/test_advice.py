@@ -27,17 +27,19 @@ def stored(
     path: Path,
     *,
     memory: bool = True,
+    history: bool = False,
     actions: str = "reduced",
     orders: str = "all",
     order: tuple[int, ...] = (),
     **changed: Any,
 ) -> NetworkPolicy:
     """Write a random policy as a run would, and return it."""
-    info, _ = form(memory, actions)
+    info, _ = form(memory, actions, history)
     size = info.obs_shape[0] + (10 if orders else 0)
     policy = NetworkPolicy.initial(size, info.num_actions, hidden=(8,), seed=3)
     snapshot = policy.snapshot()
-    options = {"memory": memory, "actions": actions, "orders": orders, "order_code": "pairs"}
+    options = {"memory": memory, "history": history, "actions": actions}
+    options |= {"orders": orders, "order_code": "pairs"}
     meta = {
         "schema": "wfbench/policy/1",
         "restore": snapshot.restore,
@@ -124,8 +126,9 @@ def test_nothing_is_unpickled(file: Path) -> None:
         load_advisor(file, "SEUHD")
 
 
-def test_a_person_can_play_with_advice(file: Path) -> None:
-    policy = stored(file)
+@pytest.mark.parametrize("history", [False, True])
+def test_a_person_can_play_with_advice(file: Path, history: bool) -> None:  # noqa: FBT001
+    policy = stored(file, history=history)
     play = ["play", "--advice", str(file), "--order", "USEHD", "--steps", "2", "--seed", "5"]
     done = CliRunner().invoke(app, play, input="a\nsleep\n")
     assert done.exit_code == 0, done.output
@@ -134,7 +137,7 @@ def test_a_person_can_play_with_advice(file: Path) -> None:
     assert "It follows U>S>E>H>D." in done.output
     assert f"{advised[0].removeprefix('advice: ')}: reward" in done.output
     assert "Sleep: reward" in done.output
-    env = Cage2Env(memory=True, seed=5)
+    env = Cage2Env(memory=True, history=history, seed=5)
     obs, info = env.reset()
     first = load_advisor(file, "USEHD").advise(obs, info["state"])
     assert advised[0] == f"advice: {action_name(first)}"

@@ -12,16 +12,24 @@ from wfbench_cage2 import Cage2Env
 from wfbench_cage2.kernel import load_replay, start_state
 from wfbench_cage2.layout import AT
 from wfbench_cage2.replay import trace_files
-from wfbench_cage2.tables import MEMORY_STEPS, RED_NAMES, Red
+from wfbench_cage2.rules_blue import WITH_HISTORY, WITH_MEMORY
+from wfbench_cage2.tables import HISTORY_PERIODS, MEMORY_STEPS, PERIOD_STEPS, RED_NAMES, Red
 from wfbench_cage2.workflow import form
 
 TAPE = ("red_host", "exploit", "detect", "esc_sus")
-FORMS = [(True, "all"), (False, "reduced"), (True, "reduced")]
+FORMS = [
+    (True, "all", False),
+    (False, "reduced", False),
+    (True, "reduced", False),
+    (True, "reduced", True),
+]
 
 
 def test_recorded_episodes_replayed_through_both_give_the_same_notes(data):
-    info, _ = form(memory=True, actions="all")
+    info, _ = form(memory=True, actions="all", history=True)
     notes = Notes(info.workflow.notes)
+    count = slice(WITH_MEMORY - MEMORY_STEPS, WITH_MEMORY)
+    period = slice(WITH_HISTORY - HISTORY_PERIODS, WITH_HISTORY)
     compared = 0
     for path in trace_files(data / "traces"):
         red = Red(RED_NAMES.index(path.name.split("__")[0]))
@@ -39,15 +47,20 @@ def test_recorded_episodes_replayed_through_both_give_the_same_notes(data):
                 load_replay()(state, action, tapes[episode, t], kernel[t])
                 notes.act(action)
                 noted[t] = notes.observe(shown[episode, t])
+            made = np.arange(steps) + 1
+            counted = np.minimum(made, MEMORY_STEPS - 1)
+            assert np.array_equal(noted[:, count].argmax(axis=1), counted)
+            passed = np.minimum(made // PERIOD_STEPS, HISTORY_PERIODS - 1)
+            assert np.array_equal(noted[:, period].argmax(axis=1), passed)
             # The kernel's replay does not count steps; played episodes compare that.
-            assert np.array_equal(noted[:, :-MEMORY_STEPS], kernel[:, :-MEMORY_STEPS])
-            counted = np.minimum(np.arange(steps) + 1, MEMORY_STEPS - 1)
-            assert np.array_equal(noted[:, -MEMORY_STEPS:].argmax(axis=1), counted)
+            for place in (count, period):
+                noted[:, place] = kernel[:, place]
+            assert np.array_equal(noted, kernel)
             compared += steps
     assert compared == 68_000
 
 
-@pytest.mark.parametrize(("memory", "actions"), FORMS)
+@pytest.mark.parametrize(("memory", "actions", "history"), FORMS)
 @settings(max_examples=40)
 @given(
     red=st.sampled_from(["bline", "meander", "mixed"]),
@@ -55,9 +68,9 @@ def test_recorded_episodes_replayed_through_both_give_the_same_notes(data):
     rng=st.randoms(use_true_random=False),
 )
 def test_played_episodes_are_those_of_the_plain_environment_with_notes(
-    memory, actions, red, seed, rng
+    memory, actions, history, red, seed, rng
 ):
-    rich = Cage2Env(red=red, memory=memory, actions=actions, episode_steps=40)
+    rich = Cage2Env(red=red, memory=memory, actions=actions, history=history, episode_steps=40)
     plain = Cage2Env(red=red, episode_steps=40)
     notes = Notes(rich.workflow.notes)
     for episode in range(2):

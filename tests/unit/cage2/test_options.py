@@ -8,7 +8,7 @@ from gymnasium.utils.env_checker import check_env
 
 from wfbench_cage2 import Cage2Env, Cage2VectorEnv, layout
 from wfbench_cage2.lookup import PLACEABLE
-from wfbench_cage2.rules_blue import MEMORY_SIZE
+from wfbench_cage2.rules_blue import HISTORY_SIZE, MEMORY_SIZE
 from wfbench_cage2.tables import (
     DECOY,
     HOST_ID,
@@ -29,10 +29,11 @@ def decoy(kind, name):
     return DECOY + NUM_HOSTS * kind + HOST_ID[name]
 
 
-@pytest.mark.parametrize("memory", [False, True])
+@pytest.mark.parametrize("memory", [(), ("memory",), ("memory", "history")])
 @pytest.mark.parametrize("actions", ["all", "reduced"])
 def test_every_form_is_a_sound_env_and_its_batch_plays_the_same(memory, actions):
-    options = {"red": "meander", "memory": memory, "actions": actions, "episode_steps": 25}
+    options = {"red": "meander", "actions": actions, "episode_steps": 25}
+    options |= dict.fromkeys(memory, True)
     env = Cage2Env(**options)
     check_env(env, skip_render_check=True)
     batch = Cage2VectorEnv(4, **options)
@@ -114,6 +115,32 @@ def test_memory_tells_decoys_alarms_restores_and_early_steps():
     assert not memory[PLACEABLE.index((HOST_ID["Op_Server0"], Decoy.TOMCAT))]
 
 
+def test_history_tells_the_alarm_before_the_last_and_decoys_of_the_first_alarm():
+    env = Cage2Env(red="meander", memory=True, history=True, seed=1, episode_steps=60)
+    obs, _ = env.reset()
+    decoys, at = len(PLACEABLE), OBS_SIZE + MEMORY_SIZE
+    assert obs.shape == (at + HISTORY_SIZE,)
+    met = {}
+    alarms = [-1, -1]
+    for step in range(1, 61):
+        obs, *_, info = env.step(decoy(Decoy.TOMCAT, "Enterprise0") if step == 1 else 0)
+        fields = layout.unpack(info["state"])
+        if fields["alert"]:
+            alarms.append(fields["alert_host"])
+            standing = {(h, k) for h, k in PLACEABLE if fields["dec"][h] >> k & 1}
+            met.setdefault(alarms[-1], {place for place in standing if place[0] == alarms[-1]})
+        places = {PLACEABLE[i] for i in np.flatnonzero(obs[at : at + decoys])}
+        assert places == set().union(*met.values())
+        hosts, again, before = obs[at + decoys :][: 3 * NUM_HOSTS].reshape(3, NUM_HOSTS)
+        assert set(np.flatnonzero(hosts)) == set(met)
+        assert set(np.flatnonzero(again)) <= {h for h in met if alarms.count(h) > 1}
+        assert set(np.flatnonzero(before)) == {alarms[-2]} - {-1}
+        assert obs[-10:].argmax() == min(step // 10, 9)
+    assert any(met.values())
+    assert again.any()
+    assert env.reset()[0][at:].sum() == 2
+
+
 def test_workflow_model_follows_the_actions():
     assert form(memory=False, actions="all")[0].workflow == WORKFLOW
     reduced = form(memory=True, actions="reduced")[0].workflow
@@ -128,6 +155,8 @@ def test_unknown_actions_and_memory_are_refused():
         Cage2Env(actions="few")
     with pytest.raises(TypeError, match="memory is 'yes'"):
         Cage2VectorEnv(2, memory="yes")
+    with pytest.raises(ValueError, match="history=true needs memory=true"):
+        Cage2Env(history=True)
     env = Cage2Env(actions="reduced", seed=0)
     env.reset()
     with pytest.raises(ValueError, match=f"outside 0..{len(REDUCED_ACTIONS) - 1}"):

@@ -24,7 +24,7 @@ from wfbench_cyborg.plugin import wfbench_envs, wfbench_health_checks
 [ENV] = wfbench_envs()
 [HEALTH] = wfbench_health_checks()
 WORKFLOW = workflow(memory=False, actions="all")
-NOTED = {"memory": True, "actions": "reduced"}
+NOTED = {"memory": True, "history": True, "actions": "reduced"}
 USER0, SERVER = HOSTS.index("User0"), HOSTS.index("Op_Server0")
 HELD = 12
 
@@ -42,10 +42,11 @@ def steps(form: dict[str, Any], actions: list[int]) -> list[Any]:
         return seen
 
 
-@pytest.mark.parametrize("memory", [False, True])
+@pytest.mark.parametrize(("memory", "history"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("actions", ["all", "reduced"])
-def test_the_workflow_model_is_that_of_cage2(memory, actions):
-    assert workflow(memory, actions) == cage2_form(memory, actions)[0].workflow
+def test_the_workflow_model_is_that_of_cage2(memory, history, actions):
+    wanted = cage2_form(memory, actions, history)[0].workflow
+    assert workflow(memory, actions, history) == wanted
 
 
 @pytest.mark.usefixtures("simulator")

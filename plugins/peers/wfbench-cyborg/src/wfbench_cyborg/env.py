@@ -28,9 +28,9 @@ class CyborgEnv(gymnasium.Env[Obs, np.int64]):
     starts its next episode. The simulator draws from process-global random state, which this
     environment sets for each call and restores afterwards.
 
-    `memory` and `actions` are blue's notes and macros, kept from observations and own actions. The
-    true state, which costs half as much as a step, is asked for only if `masks` are to be reported
-    and a session may have changed.
+    `memory`, `history` and `actions` are blue's notes and macros, kept from observations and own
+    actions. The true state, which costs half as much as a step, is asked for only if `masks` are to
+    be reported and a session may have changed.
     """
 
     def __init__(
@@ -40,10 +40,11 @@ class CyborgEnv(gymnasium.Env[Obs, np.int64]):
         memory: bool = False,  # noqa: FBT001, FBT002 - an option of the environment
         actions: str = "all",
         masks: bool = True,  # noqa: FBT001, FBT002 - as above
+        history: bool = False,  # noqa: FBT001, FBT002 - as above
     ) -> None:
-        self._options = CyborgOptions(red, episode_steps, memory, actions, masks)
+        self._options = CyborgOptions(red, episode_steps, memory, actions, history, masks)
         find_package()
-        self.workflow = workflow(memory, actions)
+        self.workflow = workflow(memory, actions, history)
         noted = self.workflow.notes
         self._notes = None if noted is None else Notes(noted)
         size = OBS_SIZE + (0 if noted is None else noted.size)

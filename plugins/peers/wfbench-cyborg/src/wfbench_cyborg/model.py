@@ -65,7 +65,7 @@ def _placeable() -> list[tuple[int, int]]:
     return found
 
 
-def _notes(memory: bool, actions: tuple[int, ...]) -> NotesModel:  # noqa: FBT001
+def _notes(memory: bool, actions: tuple[int, ...], history: bool) -> NotesModel:  # noqa: FBT001
     placeable = _placeable()
     return NotesModel(
         actions=actions,
@@ -84,6 +84,10 @@ def _notes(memory: bool, actions: tuple[int, ...]) -> NotesModel:  # noqa: FBT00
         ),
         otherwise=MONITOR,
         steps=16,
+        history=history,
+        quiet=4,
+        periods=10,
+        period_steps=10,
     )
 
 
@@ -99,7 +103,11 @@ def _fix_host(action: int) -> int:
 
 
 @cache
-def workflow(memory: bool, actions: str) -> WorkflowModel:  # noqa: FBT001
+def workflow(
+    memory: bool,  # noqa: FBT001
+    actions: str,
+    history: bool = False,  # noqa: FBT001, FBT002
+) -> WorkflowModel:
     """Return the workflow model of the environment with these options."""
     every = tuple(range(NUM_ACTIONS))
     chosen = every if actions == "all" else _REDUCED
@@ -110,5 +118,5 @@ def workflow(memory: bool, actions: str) -> WorkflowModel:  # noqa: FBT001
         fix_host=tuple(map(_fix_host, chosen)),
         footholds=(FOOTHOLD,),
         idle=chosen.index(SLEEP) if SLEEP in chosen else 0,
-        notes=_notes(memory, chosen) if memory or chosen != every else None,
+        notes=_notes(memory, chosen, history) if memory or chosen != every else None,
     )

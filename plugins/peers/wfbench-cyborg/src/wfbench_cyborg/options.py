@@ -22,6 +22,9 @@ class CyborgOptions:
     actions: str = field(
         default="all", metadata={"help": "all 145, or reduced: the useful ones and decoy macros"}
     )
+    history: bool = field(
+        default=False, metadata={"help": "with memory: append also what blue knows of the past"}
+    )
     masks: bool = field(
         default=True,
         metadata={"help": "report compromised hosts, to judge compliance; no is faster"},
@@ -31,6 +34,8 @@ class CyborgOptions:
         if self.red not in RED_AGENTS:
             known = ", ".join(RED_AGENTS)
             raise ValueError(f"unknown red agent {self.red!r}; choose one of {known}")
+        if self.history and not self.memory:
+            raise ValueError("history=true needs memory=true")
         if self.episode_steps < 1:
             raise ValueError(f"episode_steps is {self.episode_steps}; it must be at least 1")
         if self.actions not in ACTION_CHOICES:
