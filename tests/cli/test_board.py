@@ -7,17 +7,7 @@ import json
 
 def test_rules_and_published_results_are_ranked_with_their_sources(wfbench, tmp_path):
     trained = wfbench(
-        *(
-            "run",
-            "--preset",
-            "best",
-            "--red",
-            "mixed",
-            "--max-episodes",
-            "1",
-            "--min-episodes",
-            "1",
-        ),
+        *("run", "--preset", "board", "--max-episodes", "1", "--min-episodes", "1"),
         *("--n-envs", "4", "--name", "any", "--out", str(tmp_path / "runs"), "--quiet"),
     )
     assert trained.returncode == 0, trained.stderr

@@ -214,9 +214,24 @@ PRESETS: dict[str, dict[str, Any]] = {
         "lambda_": 3.0,
         "stop": "budget",
     },
+    "board": {
+        **_PER_ORDER,
+        "env": "cage2:memory=true,history=true,actions=reduced,red_weights=bline=1;meander=1",
+        "red": "mixed",
+        "trainer": ("ppo:minibatches=8,entropy=0.01,threads=1",),
+        "collector": ("vector:threads=1",),
+        "epochs": 6,
+        "searcher": "given:SEUHD",
+        "workflows": 1,
+        "n_envs": 800,
+        "max_episodes": 1800,
+        "lambda_": 0.0,
+        "stop": "budget",
+        "seed": 1,
+    },
     "smoke": {**_SMALL, "workflows": 2, "max_episodes": 3, "min_episodes": 1},
 }
-"""The documented configurations and three of ours: `per-order` trains every order by itself, as
+"""The documented configurations and four of ours: `per-order` trains every order by itself, as
 release 0.1.0 did by default; `best` trains one order for long with a light alignment reward,
-because a good policy follows that order almost by itself; `smoke` is far too small to learn
-anything. An episode has 100 steps."""
+because a good policy follows that order almost by itself; `board` trains one policy for any
+intruder, without an order; `smoke` is far too small to learn anything. An episode has 100 steps."""
