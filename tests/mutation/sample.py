@@ -3,9 +3,10 @@
     python tests/mutation/sample.py --mutants 60 --seed 1 [wfbench/collecting ...]
 
 Each mutant flips one comparison, `and`/`or`, `is None`, `not`, constant or sign in a copy of the
-tree. The unit tests of its package run there until the first failure, after they have passed
-without it. What survives is printed with file, line and change. The mutants of `equivalents.toml`
-were argued to change nothing and are not counted.
+tree. The unit tests of its package that run the line are run there until the first failure; all
+have passed without a mutant before. One that never ends counts as noticed. What survives is printed
+with file, line and change. Those of `equivalents.toml` were argued to change nothing and are not
+counted.
 """
 
 from __future__ import annotations
@@ -16,17 +17,25 @@ import math
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
-from collections.abc import Iterator
+import venv
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
+
+from coverage import CoverageData
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
+LIMIT = 600.0
+"""Seconds that the tests of one mutant may take. pytest ends a test that hangs long before."""
 
 TESTS = tomllib.loads((HERE / "tests.toml").read_text(encoding="utf-8"))
 """The unit tests of each package, the longest path that fits first."""
@@ -137,73 +146,113 @@ def tests_of(path: str) -> list[str] | None:
     return found
 
 
-def run_tests(tree: Path, tests: list[str], limit: float) -> str:
-    """Return what the tests say of the tree: "noticed", "survived" or "timed out"."""
-    paths = os.pathsep.join((str(tree), str(tree / "plugins/bundled")))
-    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    options = ("-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist")
-    command = [sys.executable, "-m", "pytest", *options, *tests]
-    try:
-        done = subprocess.run(
-            command,
+class Trees:
+    """Copies of the tree, each with an interpreter that imports from it, also in child processes.
+
+    PYTHONPATH would not do: tests drop it for the processes that they start.
+    """
+
+    def __init__(self, scratch: Path, copies: int) -> None:
+        self._free: SimpleQueue[Path] = SimpleQueue()
+        self.all = [scratch / str(number) for number in range(copies)]
+        for tree in self.all:
+            _copy_tree(tree)
+            _make_interpreter(tree)
+            self._free.put(tree)
+
+    @contextmanager
+    def one(self) -> Iterator[Path]:
+        """Lend a tree that nobody else uses meanwhile."""
+        tree = self._free.get()
+        try:
+            yield tree
+        finally:
+            self._free.put(tree)
+
+
+def _copy_tree(into: Path) -> None:
+    """Copy what git tracks or would."""
+    command = ["git", "-C", str(ROOT), "ls-files", "-z", "-co", "--exclude-standard"]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    for name in listed.split("\0"):
+        if name and (ROOT / name).is_file():
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, into / name)
+
+
+def _make_interpreter(tree: Path) -> None:
+    """Put the tree before the packages that are installed here."""
+    venv.create(tree / ".venv", symlinks=True)
+    ours = [str(tree), str(tree / "plugins/bundled")]
+    theirs = [path for path in sys.path if path.endswith("-packages")]
+    [folder] = (tree / ".venv").glob("lib/python*/site-packages")
+    (folder / "tree.pth").write_text("\n".join(ours + theirs), encoding="utf-8")
+
+
+def _pytest(tree: Path, arguments: Iterable[str], limit: float) -> int | None:
+    """Return the exit code of pytest in a tree; None if it took longer than the limit."""
+    command = [str(tree / ".venv/bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    # A mutant and what it replaces may have the same size and second: no stale bytecode.
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    with (tree / "pytest.log").open("w", encoding="utf-8") as log:
+        started = subprocess.Popen(
+            [*command, *arguments],
             cwd=tree,
             env=environment,
-            timeout=limit,
-            check=False,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
-    except subprocess.TimeoutExpired:
-        return "timed out"
-    return "survived" if done.returncode == 0 else "noticed"
+        try:
+            return started.wait(limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            started.wait()
+            return None
 
 
-class Judge:
-    """Puts mutants to the tests of their package, in a copy of the tree."""
+class Reach:
+    """Which tests run which lines, found by one run of all tests without a mutant."""
 
-    def __init__(self, tree: Path) -> None:
-        self._tree = tree
-        self._limits: dict[tuple[str, ...], float] = {}
+    def __init__(self, trees: Trees, tests: Iterable[str]) -> None:
+        self._tree = trees.all[0]
+        self._file = self._tree / ".coverage"
+        (self._tree / ".coveragerc").write_text(
+            "[run]\nsource = wfbench, plugins/bundled\ndisable_warnings = no-data-collected\n"
+        )
+        options = ("-n", str(len(trees.all)), "--dist", "loadfile", "--cov", "--cov-context=test")
+        arguments = (*options, "--cov-report=", *sorted(tests))
+        with trees.one():
+            if _pytest(self._tree, arguments, 3600) != 0:
+                sys.stderr.write((self._tree / "pytest.log").read_text(encoding="utf-8"))
+                raise SystemExit("these tests do not pass without a mutant")
 
-    def outcome(self, mutant: Mutant) -> str:
-        """Return what the tests say of a mutant."""
-        tests = tests_of(mutant.path) or []
-        limit, place = self._limit(tests), self._tree / mutant.path
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Return the tests of the mutant's package that run its line.
+
+        All of them if none is known to: a line may run at import, compiled or in a child process.
+        """
+        data = CoverageData(str(self._file))
+        data.read()
+        package = tests_of(mutant.path) or []
+        found = data.contexts_by_lineno(str(self._tree / mutant.path)).get(mutant.line, [])
+        named = (context.rpartition("|") for context in found if context)
+        # What runs in a fixture may be looked at by every test of the file.
+        chosen = {test if phase == "run" else test.split("::")[0] for test, _, phase in named}
+        return sorted(test for test in chosen if test.startswith(tuple(package))) or package
+
+
+def outcome(mutant: Mutant, trees: Trees, tests: list[str]) -> str:
+    """Return what the tests say of a mutant: "noticed", "survived" or "timed out"."""
+    with trees.one() as tree:
+        place = tree / mutant.path
         source = place.read_text(encoding="utf-8")
         place.write_text(mutant.apply(source), encoding="utf-8")
         try:
-            return run_tests(self._tree, tests, limit)
+            code = _pytest(tree, ("-x", "-p", "no:xdist", *tests), LIMIT)
         finally:
             place.write_text(source, encoding="utf-8")
-
-    def _limit(self, tests: list[str]) -> float:
-        """Return the seconds that tests may take, having seen them pass without a mutant."""
-        key = tuple(tests)
-        if key not in self._limits:
-            started = time.monotonic()
-            if run_tests(self._tree, tests, 900.0) != "survived":
-                raise SystemExit(f"these tests do not pass without a mutant: {' '.join(tests)}")
-            self._limits[key] = 60 + 4 * (time.monotonic() - started)
-        return self._limits[key]
-
-
-def copy_tree(into: Path) -> None:
-    """Copy what git tracks or would."""
-    listed = [
-        "git",
-        "-C",
-        str(ROOT),
-        "ls-files",
-        "-z",
-        "--cached",
-        "--others",
-        "--exclude-standard",
-    ]
-    names = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split("\0")
-    for name in filter(None, names):
-        if (ROOT / name).is_file():
-            (into / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, into / name)
+    return {0: "survived", None: "timed out"}.get(code, "noticed")
 
 
 def interval(hits: int, tries: int) -> tuple[float, float]:
@@ -215,6 +264,24 @@ def interval(hits: int, tries: int) -> tuple[float, float]:
     return (middle - spread) / scale, (middle + spread) / scale
 
 
+def sample(under: Iterable[str], mutants: int, seed: int) -> tuple[list[Mutant], int]:
+    """Return random mutants of folders, and how many there are."""
+    files = {str(path.relative_to(ROOT)) for one in under for path in (ROOT / one).rglob("*.py")}
+    sources = [Source(path) for path in sorted(files) if tests_of(path)]
+    every = [mutant for source in sources for mutant in source.mutants()]
+    generator = random.Random(seed)  # noqa: S311 (a sample, no secret)
+    return generator.sample(every, min(mutants, len(every))), len(every)
+
+
+def is_argued(mutant: Mutant, change: str) -> bool:
+    """Say whether a mutant was argued to change nothing."""
+    argued = tomllib.loads((HERE / "equivalents.toml").read_text(encoding="utf-8"))["mutant"]
+    return any(
+        (one["path"], f"- {one['was']}\n    + {one['now']}") == (mutant.path, change)
+        for one in argued
+    )
+
+
 def main() -> int:
     """Run a sample; exit 1 if less than the wanted share is noticed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -222,41 +289,31 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, default=0.85, help="the share to be noticed")
+    parser.add_argument("--at-once", type=int, default=2, help="how many mutants are tried at once")
     asked = parser.parse_args()
-    files = sorted(
-        str(path.relative_to(ROOT))
-        for folder in set(asked.under)
-        for path in (ROOT / folder).rglob("*.py")
-    )
-    sources = [Source(path) for path in dict.fromkeys(files) if tests_of(path)]
-    every = [mutant for source in sources for mutant in source.mutants()]
-    generator = random.Random(asked.seed)  # noqa: S311 (a sample, no secret)
-    chosen = generator.sample(every, min(asked.mutants, len(every)))
-    argued = tomllib.loads((HERE / "equivalents.toml").read_text(encoding="utf-8"))["mutant"]
+    chosen, possible = sample(asked.under, asked.mutants, asked.seed)
     counts = {"noticed": 0, "survived": 0, "timed out": 0, "equivalent": 0}
     with tempfile.TemporaryDirectory(prefix="wfbench-mutation-") as scratch:
-        tree = Path(scratch)
-        copy_tree(tree)
-        judge = Judge(tree)
-        for number, mutant in enumerate(chosen, start=1):
-            change = mutant.change((ROOT / mutant.path).read_text(encoding="utf-8"))
-            outcome = judge.outcome(mutant)
-            if outcome == "survived" and any(
-                (one["path"], f"- {one['was']}\n    + {one['now']}") == (mutant.path, change)
-                for one in argued
-            ):
-                outcome = "equivalent"
-            counts[outcome] += 1
-            print(f"{number}/{len(chosen)} {outcome}: {mutant.path}:{mutant.line}", flush=True)
-            if outcome in {"survived", "timed out"}:
-                print(f"    {change}", flush=True)
-    judged = counts["noticed"] + counts["survived"]
-    low, high = interval(counts["noticed"], judged)
-    share = counts["noticed"] / judged
+        trees = Trees(Path(scratch), asked.at_once)
+        reach = Reach(trees, {test for one in chosen for test in tests_of(one.path) or ()})
+        with ThreadPoolExecutor(asked.at_once) as pool:
+            found = pool.map(lambda one: outcome(one, trees, reach.tests(one)), chosen)
+            for number, (mutant, said) in enumerate(zip(chosen, found, strict=True), start=1):
+                change = mutant.change((ROOT / mutant.path).read_text(encoding="utf-8"))
+                same = said == "survived" and is_argued(mutant, change)
+                verdict = "equivalent" if same else said
+                counts[verdict] += 1
+                print(f"{number}/{len(chosen)} {verdict}: {mutant.path}:{mutant.line}", flush=True)
+                if verdict in {"survived", "timed out"}:
+                    print(f"    {change}", flush=True)
+    noticed = counts["noticed"] + counts["timed out"]
+    judged = noticed + counts["survived"]
+    low, high = interval(noticed, judged)
+    share = noticed / judged
     print(
-        f"seed {asked.seed}: {counts['noticed']} of {judged} noticed, {share:.0%} "
-        f"(95 % interval {low:.0%} to {high:.0%}); {counts['equivalent']} equivalent, "
-        f"{counts['timed out']} timed out, of {len(every)} possible mutants"
+        f"seed {asked.seed}: {noticed} of {judged} noticed, {share:.0%} (95 % interval {low:.0%} "
+        f"to {high:.0%}; {counts['timed out']} because they never ended); "
+        f"{counts['equivalent']} equivalent; {possible} possible mutants"
     )
     return int(share < asked.share)
 
