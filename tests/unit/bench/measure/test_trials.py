@@ -1,0 +1,166 @@
+"""Which cases are chosen, and what one trial of a case measures."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from wfbench.benchmarks.measure import trial
+from wfbench.benchmarks.measure.cases import rebuild_case, select_cases
+from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Sample, make_settings
+from wfbench.contract import CollectError, Counters, EnvRef, UsageError
+from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
+from wfbench_collectors.sequential import SequentialCollector
+from wfbench_synthetic.options import SyntheticOptions
+
+SHAPE = "obs_size=6,num_actions=5,episode_length=10"
+
+
+@pytest.fixture(scope="module")
+def host() -> PluginHost:
+    return load_plugins(PluginSettings(external=False))
+
+
+def cases(host: PluginHost, **changed: Any) -> list[Case]:
+    given = {"collectors": ["sequential"], "env": f"synthetic:{SHAPE}", "n_envs": [2]}
+    return select_cases(host, **{**given, "policy": "random", **changed})
+
+
+def test_all_that_fit_are_chosen_and_the_reference_is_first(host: PluginHost) -> None:
+    found = cases(host, collectors=["all"], n_envs=[2, 4], workers=1)
+    half = len(found) // 2
+    assert [case.n_envs for case in found] == [2] * half + [4] * half
+    labels = [case.label for case in found[:half]]
+    assert labels[0] == "sequential"
+    assert {"pipe:workers=1", "shm:workers=1"} <= set(labels)
+    known = {case.label: case.deterministic for case in found}
+    assert known["sequential"]
+    assert not known["async:workers=1"]
+    assert all(case.source for case in found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"workers": 2}, "no selected collector has workers"),
+        ({"policy": "wise"}, "there is no policy 'wise'; choose from "),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    host: PluginHost, changed: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        cases(host, **changed)
+
+
+def test_a_stored_case_is_built_anew(host: PluginHost) -> None:
+    [case] = cases(host, collectors=["shm"], shared={"workers": 2})
+    assert case.options["workers"] == 2
+    assert rebuild_case(host, replace(case, factory="gone:Gone")) == case
+
+
+def test_settings_are_the_usual_ones_but_for_what_is_given() -> None:
+    def shape(**given: Any) -> tuple[object, ...]:
+        made = make_settings(**given)
+        return made.rounds, made.seconds, made.steps, made.seed, made.smoke, made.scaling
+
+    assert shape() == (5, 0.5, 50, 0, False, False)
+    assert shape(scaling=True, seed=3) == (3, 0.3, 50, 3, False, True)
+    assert shape(smoke=True, scaling=True, rounds=None) == (2, 0.05, 10, 0, True, True)
+    assert shape(smoke=True, rounds=7, seconds=1.0) == (7, 1.0, 10, 0, True, False)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock on which every look takes a millisecond."""
+    looks = itertools.count(0, 1_000_000)
+    monkeypatch.setattr(trial, "perf_counter_ns", lambda: next(looks))
+
+
+CASE = Case(
+    *("a", "wfbench_collectors.sequential:SequentialCollector", {}),
+    EnvRef(
+        "synthetic",
+        "wfbench_synthetic.env:SyntheticEnv",
+        None,
+        vars(SyntheticOptions(obs_size=6, num_actions=5, episode_length=10)),
+    ),
+    n_envs=3,
+    policy="random",
+    deterministic=True,
+)
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_trial_counts_what_it_collects_while_the_clock_runs() -> None:
+    settings = make_settings(seconds=0.004, steps=7)
+    found = trial.measure(CASE, 1, settings)
+    # Looks at the clock: begin, opened, warm, started, then one before each of four collects.
+    assert (found.start_up, found.warm_up, found.shut_down) == pytest.approx((0.001,) * 3)
+    assert found.wall == pytest.approx(0.004)
+    assert found.vector_steps == 3 * 7
+    assert found.transitions == 3 * 3 * 7
+    assert found.proof is not None
+    assert found.marks == ()
+    assert not found.batched
+    assert (found.restarts, found.dropped, found.lag_mean, found.lag_max) == (0, 0, 0.0, 0)
+    assert set(found.phases) == set(PHASES)
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(
+    ("number", "deterministic", "changed"),
+    [(1, True, {}), (0, False, {}), (0, True, {"scaling": True}), (0, True, {"proof": False})],
+)
+def test_only_a_first_trial_that_can_be_repeated_proves_its_work(
+    number: int, *, deterministic: bool, changed: dict[str, bool]
+) -> None:
+    case = replace(CASE, deterministic=deterministic)
+    settings = make_settings(seconds=0.002, steps=2, **changed)
+    assert trial.measure(case, 1, settings, number).proof is None
+
+
+class Miscounting(SequentialCollector):
+    """Says that its environments took longer than everything together."""
+
+    def collect(self, policy: Any, n_steps: int, **more: Any) -> Any:
+        rollout = super().collect(policy, n_steps, **more)
+        return replace(rollout, counters=replace(rollout.counters, env=rollout.counters.wall + 1))
+
+
+def test_phases_that_do_not_make_up_the_time_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "load_object", lambda _: Miscounting)
+    with pytest.raises(CollectError, match=r"phases sum to .* s, its wall time is"):
+        trial.measure(CASE, 1, make_settings(seconds=0.01, steps=2))
+
+
+def test_time_between_collects_is_idle_and_lags_are_averaged() -> None:
+    one = Counters(
+        wall=1.0, env=0.5, transport=0.0, inference=0.0, idle=0.5, lag=(1, 3), messages=2
+    )
+    found = trial._summed([one, replace(one, lag=(5,))], wall=3.0)
+    assert (found["phases"]["env"], found["phases"]["idle"]) == (1.0, 2.0)
+    assert (found["lag_mean"], found["lag_max"], found["messages"]) == (3.0, 5, 4)
+
+
+def test_a_sample_is_clean_or_says_why_not() -> None:
+    measured = Measurement(
+        *(0.5, 0.1, 2.0, 3.0, 0.0, 1000, 10, 1, {}, 0, 0, 0, 0, 0.0, 0),
+        *((), "h"),
+        batched=False,
+    )
+    clean = Sample(0, 0, 0, 0, measurement=measured)
+    assert clean.clean
+    assert clean.problem is None
+    assert clean.rate == 500.0
+    marked = replace(clean, measurement=replace(measured, marks=("late", "torn")))
+    assert not marked.clean
+    assert marked.problem == "marked: late; torn"
+    failed, left_out = Sample(0, 0, 0, 0, failure="died"), Sample(0, 0, 0, 0, skipped="slow")
+    assert not failed.clean
+    assert math.isnan(failed.rate)
+    assert (failed.problem, left_out.problem) == ("died", "slow")
