@@ -16,6 +16,7 @@ from wfbench.contract import Executor, UsageError
 from wfbench.report.document import Section
 from wfbench.report.run_plan import RunPlan
 from wfbench.report.sections.settings import config_data, config_section
+from wfbench.search.compiling_beside import compiled_beside
 from wfbench.search.engine import run_searches
 from wfbench.search.hooks import HookObserver
 from wfbench.search.job import SearchJob
@@ -172,10 +173,10 @@ def run_resolved(
 ) -> Run | Matrix:
     """Run a search whose configuration is resolved already."""
     chosen = sources.select_run(plugin_host(), resolved)
-    jobs = plan_jobs(resolved.config, chosen)
     executor = chosen["executor"][0].build()
     watch = _Watch(progress)
-    with closing(executor):
+    with compiled_beside(chosen["trainer"][0]), closing(executor):
+        jobs = plan_jobs(resolved.config, chosen)
         opened = started(jobs, out, name, watch.observers, smoke=smoke, width=executor.width)
         return _searched(opened, executor, watch)
 

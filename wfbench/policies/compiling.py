@@ -6,9 +6,11 @@ half the time. A check for a zero divisor would keep a loop from becoming vector
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, update_wrapper
 from pathlib import Path
 from types import CellType, FunctionType
@@ -16,6 +18,7 @@ from typing import Any, TypeVar
 
 from numba import njit
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -58,10 +61,42 @@ def part(function: Function, **flags: Any) -> Function:
 
 
 def compiled(function: Function, signature: str | None = None, **flags: Any) -> Function:
-    """Compile a function that Python calls, and keep it until a source of its package changes."""
-    made: Any = njit(signature, cache=True, **_FLAGS, **flags)
-    found: Function = made(_keyed(function))
+    """Compile a function that Python calls, and keep it until a source of its package changes.
+
+    If another process is compiling it, wait for that and take the result.
+    """
+    made: Any = njit(cache=True, **_FLAGS, **flags)(_keyed(function))
+    compile_here = made.compile
+
+    def compile_once(wanted: Any) -> Any:
+        with _turn(Path(made.stats.cache_path) / f"{function.__module__}.{function.__name__}.lock"):
+            return compile_here(wanted)
+
+    made.compile = compile_once
+    if signature is not None:
+        made.compile(signature)
+        made.disable_compile()
+    found: Function = made
     return found
+
+
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    """Wait for other threads, then for other processes; without a lock file, not for those.
+
+    Whoever compiles has the lock of the compiler, so that one is taken first everywhere.
+    """
+    with global_compiler_lock:
+        file = None
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("w")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            if file is not None:
+                file.close()
 
 
 def _keyed(function: Any) -> Any:

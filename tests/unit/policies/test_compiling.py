@@ -1,0 +1,50 @@
+"""Compiled functions that several processes want at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+_MODULE = """
+from wfbench.policies.compiling import compiled
+
+
+@compiled
+def double(x):
+    return x + x
+"""
+_CALL = (
+    "import doubling; assert doubling.double(3) == 6; "
+    "print(sum(doubling.double.stats.cache_misses.values()))"
+)
+
+
+def call_in_processes(folder, count):
+    """Return how many of the processes compiled."""
+    variables = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-c", _CALL]
+    processes = [
+        subprocess.Popen(command, env={**os.environ, **variables}, stdout=subprocess.PIPE)
+        for _ in range(count)
+    ]
+    answers = [process.communicate(timeout=100)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0] * count
+    return sum(int(answer) for answer in answers)
+
+
+def test_processes_that_want_the_same_function_compile_it_once(tmp_path):
+    (tmp_path / "doubling.py").write_text(_MODULE)
+    assert call_in_processes(tmp_path, 3) == 1
+
+
+def test_without_a_lock_file_every_process_compiles_for_itself(tmp_path):
+    (tmp_path / "doubling.py").write_text(_MODULE)
+    assert call_in_processes(tmp_path, 1) == 1
+    [lock] = (tmp_path / "cache").rglob("*.lock")
+    lock.unlink()
+    lock.mkdir()
+    assert call_in_processes(tmp_path, 1) == 0
+    [index] = (tmp_path / "cache").rglob("*.nbi")
+    index.unlink()
+    assert call_in_processes(tmp_path, 1) == 1
