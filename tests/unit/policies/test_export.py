@@ -20,6 +20,7 @@ from wfbench_cage2 import Cage2Env
 
 UNITS = ("defender", "enterprise", "op_server", "op_host", "user")
 RICH = {"red": "bline", "episode_steps": 100, "memory": True, "actions": "reduced"}
+PAST = {**RICH, "history": True}
 JOINT = {**RICH, "orders": "all", "order_code": "pairs"}
 
 PLAY = """
@@ -48,7 +49,7 @@ print(session.get_modelmeta().custom_metadata_map["wfbench"])
 def stored(
     folder: Path, options: dict[str, object], order: tuple[int, ...]
 ) -> tuple[Path, NetworkPolicy]:
-    env = Cage2Env(memory=bool(options.get("memory")), actions=str(options.get("actions", "all")))
+    env = Cage2Env(**{k: v for k, v in options.items() if not k.startswith("order")})
     size = env.observation_space.shape[0] + (10 if "orders" in options else 0)
     count = int(env.action_space.n)
     policy = NetworkPolicy.initial(size, count, seed=4, hidden=(16, 8))
@@ -78,7 +79,7 @@ def numpy_logits(policy: NetworkPolicy, obs: np.ndarray) -> np.ndarray:
     return values @ weights + biases
 
 
-@pytest.mark.parametrize("options", [{"red": "bline", "episode_steps": 100}, RICH])
+@pytest.mark.parametrize("options", [{"red": "bline", "episode_steps": 100}, RICH, PAST])
 def test_the_agent_plays_as_the_policy_does_without_wfbench(tmp_path, options):
     file, policy = stored(tmp_path, options, (4, 0, 1, 2, 3))
     found = wfbench.export(file, folder=tmp_path / "agent", greedy=True, episodes=2)
