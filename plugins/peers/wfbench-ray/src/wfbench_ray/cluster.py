@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import signal
 import socket
 import sys
@@ -64,7 +65,7 @@ def _begin(address: str) -> None:
     _refuse_nobody(address)
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    handler = signal.getsignal(signal.SIGTERM)
+    handler, drawn = signal.getsignal(signal.SIGTERM), random.getstate()
     try:
         ray.init(
             address=address,
@@ -76,7 +77,8 @@ def _begin(address: str) -> None:
     except Exception as error:
         raise _nobody(address, error) from error
     finally:
-        # Ray replaces the handler.
+        # Ray draws from the global generator and replaces the handler.
+        random.setstate(drawn)
         if current_thread() is main_thread():
             signal.signal(signal.SIGTERM, handler)
 
