@@ -25,17 +25,22 @@ def death(
     while True:
         for index, process in enumerate(processes):
             if process.exitcode is not None:
-                left = f"if it raised something, {library} left it on standard error"
-                return WorkerError(
-                    f"{exit_text(process.exitcode)}; {left}",
-                    worker=index,
-                    env=index,
-                    seed=plan.env_seeds[index],
-                    exitcode=process.exitcode,
-                )
+                return death_of(index, process.exitcode, plan, library)
         if monotonic() > until or not processes:
             return None
         processes[0].join(0.02)
+
+
+def death_of(index: int, exitcode: int, plan: Plan, library: str) -> WorkerError:
+    """Return the error for a worker that has ended, which is that of environment `index`."""
+    left = f"if it raised something, {library} left it on standard error"
+    return WorkerError(
+        f"{exit_text(exitcode)}; {left}",
+        worker=index,
+        env=index,
+        seed=plan.env_seeds[index],
+        exitcode=exitcode,
+    )
 
 
 def call_library(

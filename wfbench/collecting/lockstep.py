@@ -19,6 +19,8 @@ from .deadlines import refuse_late
 from .guarded import SEEDS_OPTION, EnvFault, GuardedEnv
 from .synchronous import CollectCall, SynchronousCollector
 
+A_STEP = "a step of all environments"
+
 
 class LockstepCollector(SynchronousCollector):
     """Asks the policy about all environments, then lets a vector environment step them.
@@ -76,14 +78,18 @@ class LockstepCollector(SynchronousCollector):
         plan, buffer, phases = call.plan, call.buffer, call.phases
         buffer.obs[0] = self._obs
         with _named_faults():
-            for actions, out in self._play(call, what="a step of all environments"):
-                self._step(plan, actions, out)
+            self._make_steps(call)
         if not self.in_process:
             phases.transport, phases.env = phases.env, 0.0
             phases.messages = 2 * buffer.steps * plan.n_envs
         self._obs = buffer.obs[-1].copy()
         self._sound = True
         return ()
+
+    def _make_steps(self, call: CollectCall) -> None:
+        """Make all steps of a call; a library that does so by itself replaces this."""
+        for actions, out in self._play(call, what=A_STEP):
+            self._step(call.plan, actions, out)
 
     @abstractmethod
     def _build(self, plan: Plan, makers: list[Callable[[], GuardedEnv]]) -> None:

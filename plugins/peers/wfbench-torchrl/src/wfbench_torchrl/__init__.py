@@ -1,0 +1,1 @@
+"""TorchRL's parallel environments and data collector as collectors."""
