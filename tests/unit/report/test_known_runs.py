@@ -1,0 +1,163 @@
+"""Kept runs look as they did, whole, cut short or spoilt.
+
+`pytest --update-golden` writes the files anew after an intended change; look at the difference.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from wfbench.host.manager import PluginSettings, load_plugins
+from wfbench.report.catalogue import list_runs
+from wfbench.report.console import console, print_json
+from wfbench.report.document import Report, Section
+from wfbench.report.formats.markdown import render_markdown
+from wfbench.report.run_lines import PlainLines, print_event
+from wfbench.report.sections.bench import saved_bench_section
+from wfbench.report.sections.joint import joint_section
+from wfbench.report.sections.joint_matrix import joint_matrix_section
+from wfbench.report.sections.settings import config_data, config_section
+from wfbench.search.history import read_search
+from wfbench.settings.selection import select
+from wfbench.settings.sources import ConfigSource, resolve
+
+TESTS = Path(__file__).parents[2]
+Golden = Callable[[str, str], None]
+
+
+def _read(*sections: Section) -> str:
+    """Return the sections in Markdown, and how their tables would be drawn."""
+    report = Report("Known", "2026-01-01T00:00:00+00:00", "1.0", sections)
+    drawn = [repr(exhibit.picture) for one in sections for exhibit in one.exhibits]
+    return "\n".join([render_markdown(report), *drawn])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of copies, which are named without it."""
+    shutil.copytree(TESTS / "data" / "joint-run", tmp_path / "joint")
+    shutil.copytree(TESTS / "formats" / "data", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return Path()
+
+
+def _cut(run: Path, lines: int) -> Path:
+    copy = Path(shutil.copytree(run, f"{run}-{lines}"))
+    log = copy / "events.jsonl"
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:lines]))
+    return copy
+
+
+def test_a_joint_run_reads_as_it_did(here: Path, golden: Golden) -> None:
+    whole = read_search(here / "joint")
+    lines = len((here / "joint" / "events.jsonl").read_bytes().splitlines())
+    short, none = (read_search(_cut(here / "joint", n)) for n in (lines - 8, 2))
+    found = [
+        joint_section(one, findings, brief=brief, command="wfbench run")
+        for one, brief in ((whole, False), (whole, True), (short, True), (none, False))
+        if (findings := one.findings) is not None
+    ]
+    named = (("a", "b"), "as timed")
+    found += [
+        joint_matrix_section("Both", (whole, short), *named),
+        joint_matrix_section("Both", (whole, none), *named, brief=True),
+    ]
+    golden("joint.md", _read(*found))
+
+
+def test_runs_are_listed_as_they_were(here: Path, golden: Golden) -> None:
+    _cut(here / "joint", 2)
+    (Path(shutil.copytree(here / "joint", "spoilt")) / "sweeps" / "000.npz").unlink()
+    listed = "\n".join(map(repr, list_runs(here)))
+    golden("list.txt", re.sub(r"(\.\d{6})\d+", r"\1", listed))
+
+
+def _spoil(line: bytes, number: int) -> bytes:
+    sample = json.loads(line)
+    measured = sample["measurement"]
+    if number == 1:
+        sample |= {"measurement": None, "failure": "worker 0 died"}
+    elif number == 2:
+        measured["transition_hash"] = "other"
+    elif number == 3:
+        measured["marks"] = ["a worker was replaced"]
+    elif number == 4:
+        measured |= {"wall": 100.0, "lag_mean": 0.5, "lag_max": 2, "foreign_cpu": 90.0}
+    return json.dumps(sample).encode() + b"\n"
+
+
+def test_a_bench_run_in_which_everything_went_wrong_says_so(here: Path, golden: Golden) -> None:
+    log = here / "bench" / "samples.jsonl"
+    lines = log.read_bytes().splitlines()
+    found = []
+    for kept in (len(lines), 3, 0):
+        log.write_bytes(b"".join(_spoil(line, n) for n, line in enumerate(lines[:kept])))
+        found.append(saved_bench_section(here / "bench"))
+    golden("bench.md", _read(*found))
+
+
+def test_a_configuration_shows_what_differs() -> None:
+    host = load_plugins(PluginSettings(external=False))
+    given = ConfigSource("the test", {"n_envs": 7}, {"synthetic": {"obs_size": 9}})
+    resolved = resolve([given])
+    chosen = select(host, {"env": ["synthetic"]}, resolved.options)
+    section = config_section(resolved, chosen)
+    assert section.headline.says.startswith("1 of ")
+    rows = {row[0]: row[1:] for row in section.exhibits[0].table.rows}
+    assert rows["n_envs"][0] == "7"
+    assert rows["n_envs"][1] not in {"", "7"}
+    assert rows["n_envs"][2] == "the test"
+    assert rows["synthetic.obs_size"] == ("9", "", "the test")
+    assert [row[0] for row in section.exhibits[0].table.rows if row[2]] == ["n_envs"]
+    assert "obs_size=9" in section.notes[0]
+    assert set(config_data(resolved, chosen)["differs"]) == {"n_envs"}
+
+
+def test_lines_of_a_search_over_orders(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("wfbench.report.run_lines.monotonic", lambda: now[0])
+    event: dict[str, Any] = {"run": "r", "workflow": 1, "order": "A>B", "time": {"work": 1.0}}
+    event |= {"compliance": 0.75, "secondary": "b@1", "secondary_compliance": 0.25}
+    event |= {"return": -20.0, "score": -17.0, "env_steps": 1500, "transitions": 50, "updates": 4}
+    end = {**event, "event": "workflow-finished", "status": "budget", "reason": "episodes"}
+    lines = PlainLines()
+    names = {name: name for name in ("env", "collector", "trainer", "searcher", "seed")}
+    start = {"event": "run-started", "run": "r", "workflows": 3, "definition": "d@1", **names}
+    lines({**start, "time": {"work": 0.0}})
+    lines({**event, "event": "update"})
+    now[0] = 1e6
+    lines({**event, "event": "update"})
+    lines({**end, "best": True})
+    lines({**end, "best": False, "status": "compliant"})
+    ended = "[2/3] A>B  compliance 0.75 (b 0.25)  return -17.0  4 updates, 1,500 steps"
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "[2/3] A>B  compliance 0.75  return -20.0  1,500 steps so far",
+        f"{ended}  budget (episodes)  best so far",
+        f"{ended}  compliant",
+    ]
+    print_event({"run": "r", "text": "für"})
+    print_json("made/1", {"text": "für"})
+    assert capsys.readouterr().out == (
+        '{"run": "r", "text": "für"}\n{\n  "schema": "wfbench/made/1",\n  "text": "für"\n}\n'
+    )
+
+
+def test_where_nobody_looks_rows_stay_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert console().width == 160
+    console().print("[bold]:smile: 17[/bold]")
+    assert capsys.readouterr().out == "[bold]:smile: 17[/bold]\n"
+    monkeypatch.setitem(os.environ, "COLUMNS", "70")
+    assert console().width == 70
