@@ -6,9 +6,16 @@ from typing import Any
 import pytest
 
 from wfbench.contract import UsageError
+from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.settings.config import PRESETS, SETTINGS, RunConfig
 from wfbench.settings.selection import parse_options
-from wfbench.settings.sources import ConfigSource, read_environment, read_file, resolve
+from wfbench.settings.sources import (
+    ConfigSource,
+    read_environment,
+    read_file,
+    resolve,
+    select_run,
+)
 
 
 def test_the_defaults_are_the_documented_ones_but_for_more_passes() -> None:
@@ -187,3 +194,50 @@ def test_settings_have_one_name_everywhere() -> None:
     assert ("lambda", "--lambda", "WFBENCH_RUN_LAMBDA") in names
     assert ("n_envs", "--n-envs", "WFBENCH_RUN_N_ENVS") in names
     assert all(setting.help.endswith(".") for setting in SETTINGS.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("documented-25", (25, 50, 10, 100, 4)),
+        ("documented-200", (200, 50, 5, 100, 4)),
+        ("original", (1, 10_000, 1000, 20_000, 6)),
+        ("sequential", (1, 10_000, 1000, 10_000, 4)),
+        ("limited", (50, 100, 10, 100, 4)),
+        ("aggressive", (500, 20, 3, 100, 4)),
+        ("per-order", (200, 50, 5, 100, 4)),
+    ],
+)
+def test_documented_presets_are_as_documented(name: str, sizes: tuple[int, ...]) -> None:
+    config = resolve([ConfigSource("", {}, preset=name)]).config
+    assert not config.joint
+    assert config.training_seeds == 1
+    asked = ("n_envs", "max_episodes", "min_episodes", "update_every", "epochs")
+    assert tuple(getattr(config, name) for name in asked) == sizes
+
+
+def test_a_joint_run_trains_twice_unless_told_otherwise() -> None:
+    assert resolve([]).config.training_seeds == 2
+    assert resolve([ConfigSource("", {"seeds": 5})]).config.training_seeds == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"inherit": "nearest"}, "training=joint does not read it.*--training per-order"),
+        ({"training": "per-order", "stress": 3}, "training=per-order does not read it"),
+        ({"trainer": ("ppo-original",), "update_every": 7}, "has its own"),
+        ({"searcher": "random", "beta": 1.0}, "searcher random does not read it; leave it out"),
+    ],
+)
+def test_a_setting_that_nobody_reads_is_refused(given: dict[str, Any], message: str) -> None:
+    host = load_plugins(PluginSettings(external=False))
+    with pytest.raises(UsageError, match=message):
+        select_run(host, resolve([ConfigSource("the test", given)]))
+
+
+def test_a_preset_may_set_what_nobody_reads() -> None:
+    host = load_plugins(PluginSettings(external=False))
+    for preset in PRESETS:
+        chosen = select_run(host, resolve([ConfigSource("", {}, preset=preset)]))
+        assert set(chosen) >= {"env", "collector", "trainer", "searcher"}
