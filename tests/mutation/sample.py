@@ -34,6 +34,7 @@ from coverage import CoverageData
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
+HOUR = 3600.0
 LIMIT = 600.0
 """Seconds that the tests of one mutant may take. pytest ends a test that hangs long before."""
 
@@ -223,9 +224,12 @@ class Reach:
         options = ("-n", str(len(trees.all)), "--dist", "loadfile", "--cov", "--cov-context=test")
         arguments = (*options, "--cov-report=", *sorted(tests))
         with trees.one():
-            if _pytest(self._tree, arguments, 3600) != 0:
-                sys.stderr.write((self._tree / "pytest.log").read_text(encoding="utf-8"))
-                raise SystemExit("these tests do not pass without a mutant")
+            code = _pytest(self._tree, arguments, HOUR)
+        if code is None:
+            raise SystemExit("without a mutant these tests did not end within an hour")
+        if code:
+            sys.stderr.write((self._tree / "pytest.log").read_text(encoding="utf-8"))
+            raise SystemExit("these tests do not pass without a mutant")
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Return the tests of the mutant's package that run its line.

@@ -45,11 +45,13 @@ from wfbench.report.document import (
     Check,
     Column,
     Curves,
+    Dots,
     Exhibit,
     Heat,
     Picture,
     Report,
     Section,
+    Spread,
     Table,
 )
 from wfbench.report.formats.html import WIDE, draw, render_html
@@ -358,23 +360,26 @@ def test_formats_place_everything_where_it_was(
         Curves("x", "value", "group", from_zero=True, steps=True),
         Bars("name", "value", "low", "high", log=True),
         Bars("name", "value", group="group"),
+        Dots("name", "loss", "low", "high"),
+        Spread("name", "loss", mark="x"),
     ],
-    ids=["turned", "counted", "log-lines", "steps", "log-bars", "grouped"],
+    ids=["turned", "counted", "log-lines", "steps", "log-bars", "grouped", "dots", "spread"],
 )
 def test_a_drawing_is_where_it_was(
     picture: Picture, request: pytest.FixtureRequest, golden: Callable[[str, str], None]
 ) -> None:
     rows = tuple(
         (
-            f"a name that is {'very ' * n}long",
+            f"{'very ' * n}long name",
             f"group {n % 2}",
             2**n,
             10.0 ** (n - 2),
             0.5,
             50.0 * n,
+            -3.0 * n,
         )
         for n in range(1, 8)
     )
-    columns = tuple(map(Column, ("name", "group", "x", "value", "low", "high")))
+    columns = tuple(map(Column, ("name", "group", "x", "value", "low", "high", "loss")))
     drawn = str(draw(Exhibit("t", "r", Table(columns, rows), "c", picture), WIDE))
     golden(f"{request.node.callspec.id}.svg", drawn.replace("><", ">\n<"))
