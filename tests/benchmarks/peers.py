@@ -1,0 +1,264 @@
+"""Measure ours and every installed peer side by side; write peers.md, peers.json and peers.svg.
+
+    python tests/benchmarks/peers.py                              # half an hour on two quiet cores
+    python tests/benchmarks/peers.py --rounds 2                   # a third less of throughput
+    python tests/benchmarks/peers.py --only learning              # one part
+    python tests/benchmarks/peers.py --smoke --to DIR --runs DIR  # does it work at all?
+
+Complete runs in `--runs` are not measured again, so an interrupted evening goes on and the parts
+may be measured one by one: remove the runs to measure anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import wfbench
+from wfbench.benchmarks.statistics.intervals import mean_estimate
+from wfbench.report import document as doc
+from wfbench.report.catalogue import describe_run
+from wfbench.report.formats.choosing import as_data
+from wfbench.report.formats.html import standalone_svg
+from wfbench.report.formats.markdown import whole_markdown
+from wfbench.report.sections.bench import saved_bench_section
+from wfbench.report.sections.common import table, worst
+from wfbench.store.files import write_json, write_whole
+
+ROOT = Path(__file__).parents[2]
+OURS = ("async", "pipe", "sequential", "shm", "vector")
+SLICES = ("sequential", "shm", "async", "vector", "gym-sync", "ray", "sb3-dummy", "tianshou-dummy")
+"""Those that put many environments into a process."""
+PROCESSES = ("pipe", "gym-async", "sb3-subproc", "tianshou-shmem", "torchrl-parallel")
+"""Those with a process per environment; of each library the way it documents as fastest."""
+ENVS = {
+    "cage2": "cage2",
+    "0 µs": "synthetic:step=0",
+    "500 µs": "synthetic:step=0.0005",
+}
+TRAINERS = (
+    "ppo:entropy=0.01,lr_end=0.1,minibatches=8,privileged=false",
+    "ppo-parallel",
+    "sb3-ppo:lr=0.0003,epochs=10,gamma=0.99,clip=0.2",
+    "cleanrl-ppo:lr=0.00025,epochs=4,gamma=0.99,clip=0.2",
+)
+"""Ours, the documented one, and the peers with the settings that their libraries document."""
+RECENT, POINTS = 5, 60
+"""Updates that a return is the mean of, and points of a line."""
+READING = f"Mean of three seeds with its 95 % interval, each of the last {RECENT} updates."
+MADE_BY = "Made by `python tests/benchmarks/peers.py`, which says what it measures and how long.\n"
+WORDS = {"env_steps": "environment steps", "elapsed_seconds": "seconds"}
+Curves = dict[str, list[list[dict[str, Any]]]]
+"""The updates of each training, by the trainer's name."""
+
+
+def measured(path: Path, measure: Callable[..., Any]) -> Any:
+    """Return the complete run of this path; if there is none, measure it now."""
+    if path.exists() and describe_run(path).status not in ("complete", "smoke"):
+        shutil.rmtree(path)
+    if not path.exists():
+        print(f"measuring {path.name}", flush=True)
+        measure(out=path.parent, name=path.name)
+    return wfbench.load_run(path)
+
+
+def throughput(given: argparse.Namespace, title: str, env: str) -> doc.Section:
+    """Return the rates of all collectors on an environment."""
+    sizes = {"": ([4, 8], PROCESSES), "-1000": ([16], ())}
+    if not given.smoke:
+        sizes = {"": ([25, 200], PROCESSES), "-1000": ([1000], ())}
+    cases, sections = [], []
+    for suffix, (counts, more) in sizes.items():
+        path = given.runs / f"peers-{env.replace(':step=', '-')}{suffix}"
+        found = measured(
+            path,
+            lambda counts=counts, more=more, **place: wfbench.bench(
+                collector=(*SLICES, *more),
+                env=env,
+                n_envs=counts,
+                rounds=1 if given.smoke else given.rounds,
+                steps=20,
+                seconds=0.3,
+                smoke=given.smoke,
+                progress=lambda seen: print(" ", seen.text, flush=True),
+                **place,
+            ),
+        )
+        cases += found.cases
+        sections.append(saved_bench_section(path))
+    rates = {(one.label, one.n_envs): one.figures.rate for one in cases if one.figures}
+    counts = sorted({one.n_envs for one in cases})
+    checks = tuple(_ahead(ours, n, rates) for n in counts for ours in ("shm", "vector"))
+    labels = sorted({label for label, _ in rates}, key=lambda x: -_value(rates, (x, counts[1])))
+    exhibit = doc.Exhibit(
+        "",
+        "Transitions per second, geometric mean of the samples with its 95 % interval.",
+        table(
+            ["collector", *(f"{n:,} environments (transitions/s) ±" for n in counts)],
+            [(label, *(rates.get((label, n)) for n in counts)) for label in labels],
+        ),
+        "python tests/benchmarks/peers.py --only throughput",
+    )
+    broken = [check for part in sections for check in part.checks if check.outcome != "good"]
+    return doc.Section(
+        f"Throughput, {title}",
+        "bench",
+        doc.Check("result", worst((*checks, *broken)), _said(checks[2:4])),
+        checks=(*checks, *broken),
+        facts=sections[0].facts,
+        exhibits=(exhibit,),
+        notes=(*_too_many(cases, counts), *sections[0].notes),
+    )
+
+
+def _said(checks: Sequence[doc.Check]) -> str:
+    return "; ".join(f"{check.name}: {check.says}" for check in checks)
+
+
+def _value(rates: dict[Any, Any], key: tuple[str, int]) -> float:
+    return rates[key].value if key in rates else 0.0
+
+
+def _ahead(ours: str, n_envs: int, rates: dict[Any, Any]) -> doc.Check:
+    """Check that one of ours is ahead of every peer."""
+    peers = {key: rate for key, rate in rates.items() if key[0] not in OURS and key[1] == n_envs}
+    name = f"{ours}, {n_envs:,} environments"
+    if not peers or (ours, n_envs) not in rates:
+        return doc.Check(name, "open", "could not be measured")
+    best = max(peers, key=lambda key: peers[key].value)
+    ratio = rates[ours, n_envs].value / peers[best].value
+    says = f"{ratio:.3g} times the fastest peer ({best[0]})"
+    return doc.Check(name, "good" if ratio > 1 else "bad", says)
+
+
+def _too_many(cases: Sequence[Any], counts: Sequence[int]) -> list[str]:
+    """Say what a process per environment would take with the largest number of them."""
+    factor = counts[-1] / counts[-2]
+    dear = [c for c in cases if c.label in PROCESSES and c.n_envs == counts[-2] and c.figures]
+    needs = [
+        f"{case.label} {factor * case.figures.start_up:.0f} s to start and "
+        f"{factor * case.figures.memory / 2**30:.1f} GB"
+        for case in dear
+    ]
+    if not needs:
+        return []
+    said = f"{counts[-1]:,} environments are left out where each has a process of its own"
+    return [f"{said}: at {counts[-2]} environments' cost they take " + ", ".join(needs) + "."]
+
+
+def learning(given: argparse.Namespace) -> list[doc.Section]:
+    """Return what each trainer learns at equal steps and at equal seconds; draw it."""
+    trainings = measured(
+        given.runs / "peers-learning",
+        lambda **place: wfbench.run(
+            preset="per-order",
+            env="cage2:memory=true,actions=reduced",
+            trainer=list(TRAINERS),
+            collector="vector",
+            n_envs=4 if given.smoke else 200,
+            searcher="given:orders=SEUHD",
+            workflows=1,
+            max_episodes=6 if given.smoke else 400,
+            stop="budget",
+            max_seconds=given.seconds,
+            seeds=3,
+            **place,
+        ),
+    )
+    curves: Curves = {}
+    for run in trainings:
+        trainer = json.loads((run.path / "config.json").read_text())["plugins"]["trainer"]
+        curves.setdefault(trainer["name"], []).append(list(run.updates()))
+    every = [seed for seeds in curves.values() for seed in seeds]
+    ends = {
+        "env_steps": min(seed[-1]["env_steps"] for seed in every),
+        "elapsed_seconds": given.seconds,
+    }
+    facts = (
+        *(doc.Fact(name.partition(":")[0], name) for name in TRAINERS),
+        doc.Fact("each training", f"{given.seconds:g} s, or 400 episodes per environment"),
+    )
+    sections = []
+    for measure, end in ends.items():
+        found = _at(curves, measure, end)
+        best = max(found.rows, key=lambda row: row[1])
+        says = f"{best[0]} is best with a return of {best[1]:.1f}"
+        title = f"Learning, {end:,.0f} {WORDS[measure]}"
+        exhibit = doc.Exhibit("", READING, found)
+        headline = doc.Check("result", "good", says)
+        sections.append(doc.Section(title, "search", headline, facts=facts, exhibits=(exhibit,)))
+    write_whole(given.to / "peers.svg", standalone_svg(_picture(curves, given.seconds)).encode())
+    return sections
+
+
+def _at(curves: Curves, measure: str, end: float) -> doc.Table:
+    """Return return and compliance of each trainer where `measure` has come to `end`."""
+    other = "env_steps" if measure == "elapsed_seconds" else "elapsed_seconds"
+    rows = []
+    for name, seeds in curves.items():
+        there = [_until(seed, measure, end) for seed in seeds]
+        means = [
+            mean_estimate([fmean(update[value] for update in part[-RECENT:]) for part in there])
+            for value in ("return", "compliance")
+        ]
+        rows.append((name, *means, mean_estimate([part[-1][other] for part in there])))
+    return table(["trainer", "return .1 ±", "compliance .3 ±", f"{WORDS[other]} ±"], rows)
+
+
+def _until(updates: Sequence[dict[str, Any]], measure: str, end: float) -> list[dict[str, Any]]:
+    """Return the updates until `measure` has come to `end`, the first one at least."""
+    return list(updates[: max(1, bisect_right([one[measure] for one in updates], end))])
+
+
+def _picture(curves: Curves, seconds: float) -> doc.Exhibit:
+    rows = []
+    for name, seeds in curves.items():
+        first = max(seed[0]["elapsed_seconds"] for seed in seeds)
+        for point in range(POINTS):
+            now = first + (seconds - first) * point / (POINTS - 1)
+            parts = [_until(seed, "elapsed_seconds", now)[-RECENT:] for seed in seeds]
+            found = mean_estimate([fmean(one["return"] for one in part) for part in parts])
+            rows.append((name, now, found))
+    return doc.Exhibit(
+        "Return over seconds",
+        "Mean of three seeds with its 95 % interval.",
+        table(["trainer", "time (s)", "return .1 ±"], rows),
+        picture=doc.Curves("time", "return", "trainer", low="low", high="high"),
+    )
+
+
+def main() -> None:
+    """Measure what is asked for and write the three files."""
+    parser = argparse.ArgumentParser(description="Measure ours and every installed peer.")
+    parser.add_argument("--only", choices=("throughput", "learning"))
+    parser.add_argument("--rounds", type=int, default=3, help="samples of each collector")
+    parser.add_argument("--seconds", type=float, default=45.0, help="of each training")
+    parser.add_argument("--runs", type=Path, default=ROOT / "results" / "runs")
+    parser.add_argument("--to", type=Path, default=ROOT / "results")
+    parser.add_argument("--smoke", action="store_true")
+    given = parser.parse_args()
+    sections = []
+    if given.only != "learning":
+        sections += [throughput(given, title, env) for title, env in ENVS.items()]
+    if given.only != "throughput":
+        sections += learning(given)
+    command = ["git", "rev-parse", "--short=10", "HEAD"]
+    commit = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    title = f"Peers, commit {commit.strip()}"
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    report = doc.Report(title, created, wfbench.__version__, tuple(sections))
+    text = whole_markdown(report) + "\n![Return over seconds](peers.svg)\n\n" + MADE_BY
+    write_whole(given.to / "peers.md", text.encode())
+    write_json(given.to / "peers.json", "wfbench/report/1", dict(as_data(report)))
+
+
+if __name__ == "__main__":
+    main()
