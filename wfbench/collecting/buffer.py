@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,17 @@ class RolloutBuffer:
     def cells(self, step: int, columns: slice = slice(None)) -> StepArrays:
         """Return where step `step` of a run of columns is to be written."""
         return self._out.rows((step, columns))
+
+    def each_step(self, columns: slice) -> Iterator[tuple[NDArray[Any], Acts, StepArrays]]:
+        """Yield what each step of a run of columns acts on, and where to write acts and results.
+
+        Iterating over whole arrays takes half the time of indexing them at every step.
+        """
+        acts = zip(*[self.arrays[name][:, columns] for name in Acts._fields], strict=True)
+        out = zip(*[getattr(self._out, name)[:, columns] for name in STEP_FIELDS], strict=True)
+        return zip(
+            self.obs[:-1, columns], map(Acts._make, acts), starmap(StepArrays, out), strict=True
+        )
 
     def put_acts(self, step: int, columns: slice, acts: Acts) -> None:
         """Store what the policy chose at `step` for a run of columns."""
@@ -129,8 +141,9 @@ def checked_acts(acts: Acts, rows: int, num_actions: int, *, check: bool) -> Act
         return acts
     if acts.actions.dtype.kind not in "iu":
         raise PluginError(f"the policy chose actions of type {acts.actions.dtype}, not integers")
-    low, high = int(acts.actions.min()), int(acts.actions.max())
-    if low < 0 or high >= num_actions:
+    # As an unsigned number a negative one is too large, so one reduction finds both.
+    if np.maximum.reduce(acts.actions.astype(np.uint64)) >= num_actions:
+        low, high = int(acts.actions.min()), int(acts.actions.max())
         raise PluginError(
             f"the policy chose action {low if low < 0 else high}; "
             f"the environment has actions 0 to {num_actions - 1}"

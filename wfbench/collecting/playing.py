@@ -36,14 +36,13 @@ def play(
     `phases`, the policy's as `inference`. A step that took longer than `limit` seconds raises a
     DeadlineError that names it as `what`.
     """
-    for step, draws in enumerate(draw_rows(seeds, first_step, buffer.steps)):
+    count, draws = len(seeds), draw_rows(seeds, first_step, buffer.steps)
+    for obs, into, out in buffer.each_step(columns):
         asked = perf_counter()
-        acts = policy.act(buffer.obs[step, columns], draws)
-        acts = checked_acts(acts, len(seeds), num_actions, check=check)
-        buffer.put_acts(step, columns, acts)
-        out = buffer.cells(step, columns)
+        acts = checked_acts(policy.act(obs, next(draws)), count, num_actions, check=check)
+        into.actions[:], into.log_probs[:], into.values[:] = acts
         answered = perf_counter()
-        yield buffer.actions[step, columns], out
+        yield into.actions, out
         stepped = perf_counter()
         phases.inference += answered - asked
         phases.env += stepped - answered

@@ -90,15 +90,12 @@ def _softmax(logits: Any, powers: Any, bits: Any, cdf: Any, log_probs: Any) -> b
 @part
 def _choose(cdf: Any, draw: float) -> int:
     """Return the first action whose cumulative probability exceeds the draw."""
-    low = 0
-    high = cdf.shape[0] - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if float(cdf[middle]) > draw:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    first, count = 0, cdf.shape[0]
+    while count > 1:  # without branches: draws are hard to guess
+        half = count >> 1
+        first += half * (float(cdf[first + half - 1]) <= draw)
+        count -= half
+    return first
 
 
 @part

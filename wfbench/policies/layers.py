@@ -9,6 +9,7 @@ in the block.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,13 @@ def flatten(
     constant = condition.astype(np.float64) @ weights[size:].astype(np.float64)
     merged = [(weights[:size], (biases + constant).astype(np.float32)), *rest]
     sizes = [size, *(len(biases) for _, biases in merged)]
-    rows = [np.concatenate([weights, biases[None]]) for weights, biases in merged]
-    padded = [np.pad(array, ((0, 0), (0, -array.shape[1] % LANES))).reshape(-1) for array in rows]
-    flat = aligned(sum(array.size for array in padded))
-    np.concatenate(padded, out=flat)
+    heights = [size + 1 for size in sizes[:-1]]
+    widths = [-(-size // LANES) * LANES for size in sizes[1:]]
+    flat = aligned(sum(map(mul, heights, widths)))
+    left = flat
+    for (weights, biases), height, width in zip(merged, heights, widths, strict=True):
+        place, left = left[: height * width].reshape(height, width), left[height * width :]
+        place[:-1, : len(biases)], place[-1, : len(biases)] = weights, biases
     return flat, np.array(sizes, dtype=np.int64)
 
 

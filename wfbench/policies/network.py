@@ -19,8 +19,8 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Weights [inputs, outputs] and biases [outputs]."""
 
 DEFAULT_TABLE_ROWS = 1 << 15
-_FIRST_TABLE_BYTES = 1 << 24
-"""A table's first size: untouched memory costs nothing, growing costs a copy."""
+_FIRST_TABLE_BYTES = 1 << 21
+"""A table's first size: small enough that the next policy's table is made of the same memory."""
 _SHARPER = np.float32(1e6)
 """Scales logits so that the softmax leaves only the best action."""
 
@@ -61,8 +61,7 @@ class NetworkPolicy:
             raise UsageError("the critic must have one output")
         self.num_actions = self.actor[-1][0].shape[1]
         self.table_rows = table_rows
-        self._tables: dict[str, EntryTable] = {}
-        self._compiled: tuple[Networks, Room] | None = None
+        self._tables: dict[np.dtype[Any], tuple[EntryTable, Any, Networks, Room]] = {}
 
     @classmethod
     def initial(
@@ -85,14 +84,13 @@ class NetworkPolicy:
     @property
     def distinct_rows(self) -> int:
         """Return how many distinct observations are cached."""
-        return sum(int(table.used[0]) for table in self._tables.values())
+        return sum(int(table.used[0]) for table, *_ in self._tables.values())
 
     def act(self, obs: NDArray[Any], draws: NDArray[np.float64]) -> Acts:
         """Choose one action per row of `obs`: the inverse of its distribution at its draw."""
-        from . import kernel
-
         rows = self._rows(obs)
         count = len(rows)
+        table, kernel, networks, room = self._tables.get(rows.dtype) or self._new_table(rows)
         draws = np.ascontiguousarray(draws, dtype=np.float64)
         if draws.shape != (count,):
             raise UsageError(f"{draws.size} draws were given for {count} observations")
@@ -101,8 +99,6 @@ class NetworkPolicy:
             np.empty(count, dtype=np.float32),
             np.empty(count, dtype=np.float32),
         )
-        table = self._table(rows)
-        networks, room = self._ready()
         raw = rows.view(np.uint8)
         done = 0
         while True:
@@ -111,7 +107,7 @@ class NetworkPolicy:
                 raw,
                 draws,
                 done,
-                table.capacity < table.max_rows,
+                table.may_grow,
                 networks,
                 table.used,
                 table.slots,
@@ -178,28 +174,19 @@ class NetworkPolicy:
         dtype = np.uint8 if rows.dtype == np.uint8 else np.float32
         return np.ascontiguousarray(rows, dtype=dtype)
 
-    def _ready(self) -> tuple[Networks, Room]:
-        """Return the networks as compiled code takes them, and room for it."""
-        if self._compiled is None:
-            from .kernel import Networks, new_room
-            from .layers import flatten
-
-            networks = Networks(
-                *flatten(self.actor, self.condition), *flatten(self.critic, self.condition)
-            )
-            self._compiled = networks, new_room(networks)
-        return self._compiled
-
-    def _table(self, rows: NDArray[Any]) -> EntryTable:
+    def _new_table(self, rows: NDArray[Any]) -> tuple[EntryTable, Any, Networks, Room]:
+        """Return an empty table for such rows, and what fills it: code, networks, room for it."""
+        from . import kernel  # compiled code, loaded when first needed
+        from .layers import flatten
         from .table import EntryTable
 
-        kind = rows.dtype.str
-        if kind not in self._tables:
-            row_bytes = self.obs_size * rows.itemsize
-            self._tables[kind] = EntryTable(
-                row_bytes, self.num_actions, self.table_rows, _FIRST_TABLE_BYTES
-            )
-        return self._tables[kind]
+        row_bytes = self.obs_size * rows.itemsize
+        table = EntryTable(row_bytes, self.num_actions, self.table_rows, _FIRST_TABLE_BYTES)
+        networks = kernel.Networks(
+            *flatten(self.actor, self.condition), *flatten(self.critic, self.condition)
+        )
+        self._tables[rows.dtype] = table, kernel, networks, kernel.new_room(networks)
+        return self._tables[rows.dtype]
 
 
 def restore_network(snapshot: PolicySnapshot) -> NetworkPolicy:

@@ -111,6 +111,7 @@ class EntryTable:
         index_entries(self.slots, self.entries.hashes, used)
 
     def _allocate(self, capacity: int) -> None:
+        self.may_grow = capacity < self.max_rows
         slots = 2 << max(capacity, 1).bit_length()
         self.slots: NDArray[np.int32] = np.full(slots, -1, dtype=np.int32)
         rows = capacity + BLOCK
