@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from wfbench.contract import Rollout
 from wfbench.policies.distinct import distinct_rows
 
+from .grouping import Groups, group_rows
 from .layouts import Floats
 from .objective import Transitions
 
@@ -28,6 +30,18 @@ class Batch:
     value_rows: Floats
     """[V, input] the critic's; the same as `rows` unless it sees more."""
     data: Transitions
+
+    @cached_property
+    def groups(self) -> tuple[Groups, Groups]:
+        """Return all transitions by row of the actor and by row of the critic."""
+        return self.grouped(np.arange(len(self.data)))
+
+    def grouped(self, chosen: NDArray[np.int64]) -> tuple[Groups, Groups]:
+        """Return some transitions by row of the actor and by row of the critic."""
+        by_row = group_rows(self.data.row, chosen, len(self.rows))
+        if self.value_rows is self.rows:
+            return by_row, by_row
+        return by_row, group_rows(self.data.value_row, chosen, len(self.value_rows))
 
     def part(self, chosen: NDArray[np.int64]) -> Batch:
         """Return some of the transitions with only the rows they need."""

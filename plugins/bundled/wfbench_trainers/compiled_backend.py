@@ -6,6 +6,7 @@ results are the same bit for bit however many threads there are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from itertools import pairwise
@@ -17,7 +18,7 @@ from wfbench.policies.layers import BLOCK
 
 from .batch import Batch
 from .crew import Crew, Task
-from .grouping import Groups, group_rows, inputs_of
+from .grouping import Groups, inputs_of
 from .layouts import (
     Floats,
     Inputs,
@@ -29,7 +30,7 @@ from .layouts import (
     unpack,
 )
 from .networks import ActorCritic, Layer
-from .objective import Acted, Parts, Weighting, acted_of, new_sums, parts_of
+from .objective import Acted, Parts, Transitions, Weighting, acted_of, new_sums, parts_of
 from .passes import ACTOR, CRITIC, VALUES, add_up, pass_over_share
 
 SHARES = 4
@@ -37,9 +38,13 @@ SHARES = 4
 _SHARE = 4 * BLOCK
 """Rows of a share, at least, if there are that many."""
 
-_EMPTY = np.empty(0, dtype=np.float32)
-_NOTHING = Acted(
-    np.empty(0, dtype=np.int64), _EMPTY, np.empty(0, dtype=np.bool_), _EMPTY, _EMPTY, *[0.0] * 4
+_EMPTY, _NO_ROWS = np.empty(0, dtype=np.float32), np.empty(0, dtype=np.int64)
+_NOTHING = acted_of(
+    Transitions(_NO_ROWS, _NO_ROWS, _NO_ROWS, _EMPTY, np.empty(0, dtype=np.bool_)),
+    _EMPTY,
+    _EMPTY,
+    Weighting(0.0, 0.0, 0.0),
+    1,
 )
 
 
@@ -99,15 +104,8 @@ class CompiledBackend:
         weighting: Weighting,
     ) -> Parts:
         """Leave the gradient of the loss of some transitions with the networks; return the loss."""
-        data = batch.data
-        if chosen is None:
-            chosen = np.arange(len(data))
-        by_row = group_rows(data.row, chosen, len(batch.rows))
-        by_value = by_row
-        if batch.value_rows is not batch.rows:
-            by_value = group_rows(data.value_row, chosen, len(batch.value_rows))
-        gains = targets if advantages is None else advantages
-        acted = acted_of(data, gains, targets, weighting, len(chosen))
+        by_row, by_value = batch.groups if chosen is None else batch.grouped(chosen)
+        acted = acted_of(batch.data, advantages, targets, weighting, len(by_row.order))
         values = np.empty(len(by_value.rows), dtype=np.float32)
         sums = new_sums(2 * SHARES)
         value_tasks = self._tasks(
@@ -115,14 +113,15 @@ class CompiledBackend:
         )
         for net in (self._actor, self._critic):
             net.read(condition)
-        if advantages is None:
-            self._crew.run(value_tasks)
-            value_tasks = []
-            known = np.zeros(len(batch.value_rows), dtype=np.float32)
-            known[by_value.rows] = values
-            acted = acted._replace(advantages=targets - known[data.value_row])
         tasks = self._tasks(ACTOR, self._inputs(batch.rows), by_row, acted, sums[SHARES:], values)
-        self._crew.run(tasks + value_tasks)
+        if advantages is not None:
+            self._crew.run(tasks + value_tasks)
+        elif by_value is by_row:  # the advantages of a share need the values of no other
+            pairs = zip(value_tasks, tasks, strict=True)
+            self._crew.run([partial(_one_by_one, pair) for pair in pairs])
+        else:
+            self._crew.run(value_tasks)
+            self._crew.run(tasks)
         self._critic.write(condition, len(_shares(len(by_value.rows))))
         self._actor.write(condition, len(tasks))
         return parts_of(sums)
@@ -166,6 +165,11 @@ class CompiledBackend:
                 return inputs
         self._known = [*self._known[-1:], (rows, inputs_of(rows))]
         return self._known[-1][1]
+
+
+def _one_by_one(tasks: Sequence[Task], thread: int) -> None:
+    for task in tasks:
+        task(thread)
 
 
 def _shares(rows: int) -> list[tuple[int, int]]:

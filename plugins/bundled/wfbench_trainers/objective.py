@@ -55,6 +55,8 @@ class Acted(NamedTuple):
     fresh: NDArray[np.bool_]
     advantages: Floats
     targets: Floats
+    relative: bool
+    """Whether the advantages are the targets minus the values; then the critic's pass sets them."""
     clip: float
     value_weight: float
     entropy_weight: float
@@ -62,15 +64,19 @@ class Acted(NamedTuple):
 
 
 def acted_of(
-    data: Transitions, advantages: Floats, targets: Floats, weighting: Weighting, count: int
+    data: Transitions, advantages: Floats | None, targets: Floats, weighting: Weighting, count: int
 ) -> Acted:
-    """Return what the passes need of transitions, of which `count` are in the loss."""
+    """Return what the passes need of transitions, of which `count` are in the loss.
+
+    Without `advantages` they are the targets minus the values.
+    """
     return Acted(
         data.action,
         data.old_log_probs,
         data.fresh,
-        advantages,
+        np.empty_like(targets) if advantages is None else advantages,
         targets,
+        advantages is None,
         weighting.clip,
         weighting.value,
         weighting.entropy,
@@ -242,12 +248,15 @@ def value_rows(
     by_values: Any,
     sums: Any,
 ) -> None:
-    """Compute the gradient by values that are `width` apart; add to the sums."""
+    """Compute the gradient by values that are `width` apart, and advantages; add to the sums."""
     for r in range(starts.shape[0] - 1):
         value = float(values[r * width])
         pull = 0.0
         for t in range(starts[r], starts[r + 1]):
-            error = value - float(acted.targets[order[t]])
+            i = order[t]
+            if acted.relative:
+                acted.advantages[i] = acted.targets[i] - values[r * width]
+            error = value - float(acted.targets[i])
             sums[1] += error * error * acted.share
             pull += error
         for j in range(1, width):
