@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wfbench.benchmarks.compare.model import differences
-from wfbench.benchmarks.reproduce.model import read_reproduction
-from wfbench.contract import UsageError
 from wfbench.host.manager import PluginHost
 from wfbench.report import make_report
 from wfbench.report.document import Check, Report, Section
 from wfbench.search.history import RecordedSearch, read_search, read_searches
-from wfbench.search.landscape.records import Landscape, read_landscape
+from wfbench.search.landscape.records import Landscape
 from wfbench.search.same_work import task_of
 from wfbench.store.evaluations import read_evaluations
 from wfbench.store.places import find_run, run_kind
 
-from .bench import saved_bench_section
-from .check import stored_check_section
-from .comparison import comparison_section, decode_comparison
 from .evaluation import evaluation_section
 from .joint import orders_section
-from .landscape import (
-    LANDSCAPES,
-    fitting_landscape,
-    landscape_for,
-    landscape_section,
-    stored_searchers_section,
-)
+from .landscape import LANDSCAPES, fitting_landscape, landscape_for
 from .matrix import APART, matrix_section
-from .reproduction import reproduction_section
 from .search import search_section
 
 
@@ -60,10 +46,14 @@ class Sources:
 
     def _sections(self, name: str) -> tuple[list[Section], list[RecordedSearch]]:
         if Path(name).is_file():
-            return [_file_section(Path(name))], []
+            from .result_files import file_section  # what every other kind of result needs
+
+            return [file_section(Path(name))], []
         path = find_run(self.out, name)
         kind = run_kind(path)
         if kind == "bench":
+            from .bench import saved_bench_section  # what measuring needs
+
             return [saved_bench_section(path)], []
         if kind == "search":
             search = read_search(path)
@@ -106,6 +96,8 @@ def _compared(searches: Sequence[RecordedSearch]) -> list[Section]:
 
 def _apart(one: RecordedSearch, other: RecordedSearch) -> Iterator[str]:
     """Yield what keeps two searches from being compared, as `wfbench compare` says it."""
+    from wfbench.benchmarks.compare.model import differences  # what comparing needs
+
     if one.joint is not other.joint:
         yield "training one policy for all orders / one for each"
     yield from differences("", task_of(one.config), task_of(other.config))
@@ -115,37 +107,3 @@ def _evaluation(values: Mapping[str, Any], units: tuple[str, ...]) -> Section:
     """Return the section of an evaluation that is kept with its run."""
     by_order = values["schema"] == "wfbench/orders-evaluation/1"
     return orders_section(values, units) if by_order else evaluation_section(values, units)
-
-
-def _file_section(path: Path) -> Section:
-    try:
-        values = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {error}") from error
-    schema = values.get("schema") if isinstance(values, dict) else None
-    readers: dict[str, Callable[[], Section]] = {
-        "wfbench/landscape/1": lambda: landscape_section(read_landscape(path), path.stem),
-        "wfbench/bench-search/1": lambda: stored_searchers_section(values, path.stem),
-        "wfbench/evaluation/2": lambda: evaluation_section(values),
-        "wfbench/evaluation/1": lambda: evaluation_section(values),
-        "wfbench/cross-evaluation/1": lambda: evaluation_section(values, _units(values)),
-        "wfbench/orders-evaluation/1": lambda: orders_section(values, tuple(values["units"])),
-        "wfbench/verdict/1": lambda: stored_check_section(values),
-        "wfbench/compare/1": lambda: comparison_section(decode_comparison(values)),
-        "wfbench/reproduction/1": lambda: reproduction_section(read_reproduction(path)),
-    }
-    if schema not in readers:
-        known = ", ".join(readers)
-        raise UsageError(f"{path} has schema {schema!r}; a report can show {known}, and runs")
-    try:
-        return readers[schema]()
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise UsageError(f"{path} is not a sound {schema}: {error!r}") from error
-
-
-def _units(values: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the units as the orders write them; their sequence does not matter here."""
-    judges = values["judges"]
-    return tuple(sorted(judges[0].split(">"))) if judges else None
