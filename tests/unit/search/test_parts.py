@@ -118,7 +118,8 @@ class TestBudget:
     def test_the_limit_that_binds_is_named(self) -> None:
         config = RunConfig(n_envs=2, min_episodes=1)
         assert workflow_budget(config, Cadence(), 10, 5, None).limit == "episodes"
-        assert workflow_budget(config, Cadence(), 10, 5, 50).limit == "total-episodes"
+        assert workflow_budget(config, Cadence(), 10, 5, 100).limit == "episodes"
+        assert workflow_budget(config, Cadence(), 10, 5, 99).limit == "total-episodes"
 
     def test_time_is_left_only_for_what_would_end_in_time(self) -> None:
         budget = RunBudget(max_seconds=10)
