@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -21,7 +21,7 @@ from wfbench.search.engine import run_searches
 from wfbench.search.hooks import HookObserver
 from wfbench.search.job import SearchJob
 from wfbench.search.launching import resumed, started
-from wfbench.search.planning import plan_jobs, restored_executor
+from wfbench.search.planning import plan_jobs, prepared, restored_executor
 from wfbench.search.recording import Observer
 from wfbench.search.search import Search
 from wfbench.settings import sources
@@ -175,7 +175,8 @@ def run_resolved(
     chosen = sources.select_run(plugin_host(), resolved)
     executor = chosen["executor"][0].build()
     watch = _Watch(progress)
-    with compiled_beside(chosen["trainer"][0]), closing(executor):
+    early = prepared(resolved.config, chosen) if executor.in_process else nullcontext()
+    with closing(executor), early, compiled_beside(chosen["trainer"][0]):
         jobs = plan_jobs(resolved.config, chosen)
         opened = started(jobs, out, name, watch.observers, smoke=smoke, width=executor.width)
         return _searched(opened, executor, watch)

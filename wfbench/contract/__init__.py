@@ -97,6 +97,7 @@ __all__ = [
     "PluginError",
     "Policy",
     "PolicySnapshot",
+    "PreparedCollector",
     "Published",
     "Reference",
     "Reporter",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -47,6 +48,17 @@ class Collector(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+
+class PreparedCollector(Collector, Protocol):
+    """A collector that can begin to start while its caller has other things to do."""
+
+    def prepared(self, plan: Plan) -> AbstractContextManager[None]:
+        """Start what takes long, such as processes, without waiting for it.
+
+        The first collector with the same options that is opened inside with a plan like this one
+        takes it over. What nobody took over ends with the block.
+        """
 
 
 class ResettableCollector(Collector, Protocol):

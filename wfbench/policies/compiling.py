@@ -91,7 +91,11 @@ def _turn(path: Path) -> Iterator[None]:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             file = path.open("w")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                with event.trigger_event("numba:compile"):  # for listeners it is the same
+                    fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield
         finally:

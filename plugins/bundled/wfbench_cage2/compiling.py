@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba.core import event
+
+from wfbench.contract import OWNER_VARIABLE
 
 NOTICE = "compiling the CAGE-2 kernel (first run only)"
 _PATIENCE = 1.0
@@ -30,7 +33,13 @@ class _Starter(event.Listener):
 
 @contextmanager
 def compile_notice() -> Iterator[None]:
-    """Write one line to stderr if numba compiles for more than a second inside."""
+    """Write one line to stderr if numba compiles for more than a second inside.
+
+    Workers keep silent: the process they work for compiles, too, or waits for them.
+    """
+    if OWNER_VARIABLE in os.environ:
+        yield
+        return
     timer = threading.Timer(_PATIENCE, sys.stderr.write, [NOTICE + "\n"])
     timer.daemon = True
     try:

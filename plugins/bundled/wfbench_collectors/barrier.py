@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from time import monotonic, perf_counter_ns
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from wfbench.collecting.synchronous import CollectCall, SynchronousCollector
 from wfbench.contract import EnvInfo, Plan, StepArrays, UsageError, WorkerError
 
+from .launch import started_early
 from .options import ShmOptions
 from .shared import Note
 from .supervisor import Supervisor
@@ -88,6 +90,11 @@ class BarrierCollector(SynchronousCollector):
         self._true_state = options.payload == "true-state"
         self._default_workers = default_workers
         self._supervisor: Supervisor
+
+    def prepared(self, plan: Plan) -> AbstractContextManager[None]:
+        """Start what workers are forked from; the first collector like this one takes it over."""
+        modules = Supervisor(plan, self._options, self._divide(plan)).modules()
+        return started_early(self._options.start_method, modules)
 
     def _open(self, plan: Plan) -> EnvInfo:
         until = monotonic() + plan.deadlines.start

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -16,6 +17,7 @@ from wfbench.contract import EnvInfo, Plan, Policy, Rollout, WorkerError
 from wfbench.processes.limits import usable_cores
 
 from .free_runs import Delivery, FreeRun, Publisher, Pulse
+from .launch import started_early
 from .options import AsyncOptions
 from .shared import Note
 from .stretches import DEMAND, HALT
@@ -50,6 +52,11 @@ class AsyncCollector(Lifecycle):
         self._supervisor: Supervisor
         self._run: FreeRun | None = None
         self._publisher = Publisher()
+
+    def prepared(self, plan: Plan) -> AbstractContextManager[None]:
+        """Start what workers are forked from; the first collector like this one takes it over."""
+        modules = Supervisor(plan, self._options, self._divide(plan)).modules()
+        return started_early(self._options.start_method, modules)
 
     def _open(self, plan: Plan) -> EnvInfo:
         until = monotonic() + plan.deadlines.start

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from time import monotonic, sleep
 
 from wfbench.contract import CollectError, DeadlineError, UsageError
@@ -19,11 +19,41 @@ from wfbench.processes.children import python_command, worker_variables
 
 from . import nursery
 
+_early: dict[tuple[str, ...], Nursery] = {}
+"""Nurseries that were started before a collector needs them, by method and modules."""
+
+
+@contextmanager
+def started_early(method: str, preload: Sequence[str]) -> Iterator[None]:
+    """Start a nursery for the first `take_nursery` inside that asks for the same; end it if none.
+
+    A fork copies this process as it is, so it is left until it is needed.
+    """
+    key = (method, *preload)
+    if method == "fork" or key in _early:
+        yield
+        return
+    with suppress(OSError):  # the collector tries again, and tells what is wrong
+        _early[key] = Nursery(method, preload)
+    try:
+        yield
+    finally:
+        unused = _early.pop(key, None)
+        if unused is not None:
+            unused.end(0.0)
+
+
+def take_nursery(method: str, preload: Sequence[str], until: float) -> Nursery:
+    """Return a nursery that is ready, one that was started early if there is one."""
+    nursery = _early.pop((method, *preload), None) or Nursery(method, preload)
+    nursery.greet(until)
+    return nursery
+
 
 class Nursery:
-    """A running nursery. `method` is fork, forkserver or spawn."""
+    """A nursery that has been started. `method` is fork, forkserver or spawn."""
 
-    def __init__(self, method: str, preload: Sequence[str], until: float) -> None:
+    def __init__(self, method: str, preload: Sequence[str]) -> None:
         ours, theirs = socket.socketpair()
         self._control = ours
         self._reports = Channel(ours)
@@ -38,6 +68,9 @@ class Nursery:
             except BaseException:
                 ours.close()
                 raise
+
+    def greet(self, until: float) -> None:
+        """Wait until it is ready; one that does not get ready is ended."""
         try:
             self._greet(until)
         except BaseException:

@@ -63,7 +63,7 @@ class Supervisor:
         remove_stale_segments()
         # No shared memory before the nursery is ready: while it imports, it could not remove what
         # is left if this process is killed.
-        self.watch = Watch(self._options.start_method, self._modules(), until)
+        self.watch = Watch(self._options.start_method, self.modules(), until)
         self.board = Board.create(len(workers))
         for worker in workers:
             self.watch.spawn(worker, until)
@@ -268,7 +268,7 @@ class Supervisor:
                 f"({cause_of(error)}); give plain values and an import path as factory"
             ) from error
 
-    def _modules(self) -> list[str]:
+    def modules(self) -> list[str]:
         """Return what a worker will import, so that it can be imported once for all of them."""
         task, env = self.tasks[0], self._plan.env
         paths = [__package__ + ".worker:", task.handler, env.factory]

@@ -15,7 +15,7 @@ from time import monotonic
 
 from wfbench.contract import WorkerError
 
-from .launch import Nursery
+from .launch import take_nursery
 from .wire import CollectorEnd, Kind, Message, connect, ready
 
 _EXIT_GRACE = 1.0
@@ -38,7 +38,7 @@ class Watch:
     """The nursery and its workers, by number."""
 
     def __init__(self, method: str, preload: Sequence[str], until: float) -> None:
-        self.nursery = Nursery(method, preload, until)
+        self.nursery = take_nursery(method, preload, until)
         self.workers: list[Worker] = []
         self.traffic = (0, 0)
         """Messages and bytes sent and received."""
