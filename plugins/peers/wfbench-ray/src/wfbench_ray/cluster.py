@@ -15,6 +15,7 @@ import ray
 from wfbench.contract import ExecutorError
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+_BREAKPOINT = "PYTHONBREAKPOINT"
 
 _PATIENCE = 10.0
 """Seconds in which the head of a cluster must take a connection."""
@@ -65,6 +66,7 @@ def _begin(address: str) -> None:
     _refuse_nobody(address)
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
+    debugger = os.environ.get(_BREAKPOINT)
     handler, drawn = signal.getsignal(signal.SIGTERM), random.getstate()
     try:
         ray.init(
@@ -77,8 +79,10 @@ def _begin(address: str) -> None:
     except Exception as error:
         raise _nobody(address, error) from error
     finally:
-        # Ray draws from the global generator and replaces the handler.
+        # Ray draws from the global generator, takes over breakpoint() and replaces the handler.
         random.setstate(drawn)
+        if not debugger:
+            os.environ.pop(_BREAKPOINT, None)
         if current_thread() is main_thread():
             signal.signal(signal.SIGTERM, handler)
 
