@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -77,7 +76,7 @@ def test_runs_are_listed_as_they_were(here: Path, golden: Golden) -> None:
     _cut(here / "joint", 2)
     (Path(shutil.copytree(here / "joint", "spoilt")) / "sweeps" / "000.npz").unlink()
     listed = "\n".join(map(repr, list_runs(here)))
-    golden("list.txt", re.sub(r"(\.\d{6})\d+", r"\1", listed))
+    golden("list.txt", listed)
 
 
 def _spoil(line: bytes, number: int) -> bytes:
