@@ -75,8 +75,12 @@ def test_noise_within_an_interval_contradicts_nothing() -> None:
     assert fit_growth(points(*values, noise=0.1)).kind == "flat"
 
 
-@given(st.integers(0, 10_000))
-def test_pure_noise_is_not_called_a_trend(seed: int) -> None:
-    samples = np.exp(np.random.default_rng(seed).normal(0, 0.1, (7, 3)))
-    found = fit_growth([(x, list(s)) for x, s in zip(SIZES, samples, strict=True)])
-    assert found.kind in {"flat", "unknown"}
+def test_pure_noise_is_rarely_called_a_trend() -> None:
+    """Means of three samples lie beyond the tolerance, 3.2 standard errors, in 0.14 % of cases.
+
+    So one of seven does in 1 % of all curves.
+    """
+    rng = np.random.default_rng(0)
+    curves = np.exp(rng.normal(0, 0.1, (200, len(SIZES), 3))).tolist()
+    kinds = [fit_growth(list(zip(SIZES, curve, strict=True))).kind for curve in curves]
+    assert sum(kind not in {"flat", "unknown"} for kind in kinds) <= 0.01 * len(kinds)
