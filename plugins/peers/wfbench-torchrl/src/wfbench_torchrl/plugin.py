@@ -24,7 +24,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
         CollectorSpec(
             name="torchrl-parallel",
             summary="TorchRL's ParallelEnv: a worker process per environment, tensors shared",
-            factory="wfbench_torchrl.parallel:ParallelCollector",
+            factory="wfbench_torchrl.loading:parallel",
             options=ParallelOptions,
             positional="start_method",
             capabilities=frozenset({"deterministic", "workers", "reset"}),
@@ -33,7 +33,7 @@ def wfbench_collectors() -> list[CollectorSpec]:
         CollectorSpec(
             name="torchrl-collector",
             summary="TorchRL's Collector over its ParallelEnv: the library makes whole rollouts",
-            factory="wfbench_torchrl.collector:DataCollector",
+            factory="wfbench_torchrl.loading:collector",
             options=ParallelOptions,
             positional="start_method",
             capabilities=frozenset({"deterministic", "workers", "reset"}),
