@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wfbench.contract.importing import load_object
@@ -24,12 +26,23 @@ def collector(start_method: str = "fork") -> ParallelCollector:
 
 
 def _load(name: str, start_method: str) -> ParallelCollector:
-    # Importing TorchRL sets the program's start method and environment variables, and draws.
+    with undisturbed():
+        made: ParallelCollector = load_object(f"wfbench_torchrl.{name}")(start_method)
+    return made
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Put back the start method, the environment variables and Python's random state at the end.
+
+    Importing TorchRL changes all three, and its first environments import more of it.
+    """
     drawn = random.getstate()
     method, environ = multiprocessing.get_start_method(allow_none=True), dict(os.environ)
-    made: ParallelCollector = load_object(f"wfbench_torchrl.{name}")(start_method)
-    multiprocessing.set_start_method(method, force=True)
-    for added in os.environ.keys() - environ.keys():
-        del os.environ[added]
-    random.setstate(drawn)
-    return made
+    try:
+        yield
+    finally:
+        multiprocessing.set_start_method(method, force=True)
+        for added in os.environ.keys() - environ.keys():
+            del os.environ[added]
+        random.setstate(drawn)

@@ -23,6 +23,7 @@ from wfbench.contract import DeadlineError, Plan, StepArrays
 from wfbench.contract.record import INFO_FIELDS
 
 from .envs import make_env
+from .loading import undisturbed
 
 _LIBRARY = "TorchRL"
 
@@ -38,18 +39,18 @@ class ParallelCollector(LockstepCollector):
         self._start_method = start_method
 
     def _build(self, plan: Plan, makers: list[Callable[[], GuardedEnv]]) -> None:
-        # One function with arguments: of several ones the library would call each in this process,
-        # too, to learn the spaces.
-        vector = ParallelEnv(
-            len(makers),
-            partial(make_env, plan, os.getpid()),
-            create_env_kwargs=[{"index": index} for index in range(len(makers))],
-            mp_start_method=self._start_method,
-            num_threads=torch.get_num_threads(),
-            shutdown_timeout=plan.deadlines.close / 2,
-        )
-        self._vector = vector
-        self._call(plan, vector.start)
+        with undisturbed():
+            # One function with arguments: of several ones the library would call each in this
+            # process, too, to learn the spaces.
+            self._vector = vector = ParallelEnv(
+                len(makers),
+                partial(make_env, plan, os.getpid()),
+                create_env_kwargs=[{"index": index} for index in range(len(makers))],
+                mp_start_method=self._start_method,
+                num_threads=torch.get_num_threads(),
+                shutdown_timeout=plan.deadlines.close / 2,
+            )
+            self._call(plan, vector.start)
 
     def _describe(self, plan: Plan) -> tuple[Any, Any, Any]:
         def first(name: str) -> Any:
