@@ -125,6 +125,7 @@ __all__ = [
     "WorkflowSample",
     "hookimpl",
     "load_object",
+    "option",
     "register_local",
     "ship_local",
     "uniform_draws",

@@ -6,9 +6,9 @@ must not import numpy.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 
-from .specs import EnvRef
+from .specs import EnvRef, option
 
 PAIRS = "pairs"
 """One bit per pair of units: whether the first of the two comes before the second."""
@@ -22,17 +22,10 @@ KINDS = (PAIRS, POSITIONS)
 class FormOptions:
     """Options of every environment that has a workflow model."""
 
-    orders: str = field(
-        default="",
-        metadata={"help": "draw an order per episode and show it: all, or names joined by ;"},
-    )
-    order_code: str = field(
-        default=PAIRS, metadata={"help": "how the order is shown: pairs or positions"}
-    )
-    hold: str = field(
-        default="", metadata={"help": "steps that blue is held at the start: K, or LOW-HIGH"}
-    )
-    hold_share: float = field(default=1.0, metadata={"help": "share of episodes that are held"})
+    orders: str = option("", "draw an order per episode and show it: all, or names joined by ;")
+    order_code: str = option(PAIRS, "how the order is shown: pairs or positions")
+    hold: str = option("", "steps that blue is held at the start: K, or LOW-HIGH")
+    hold_share: float = option(1.0, "share of episodes that are held")
 
     def __post_init__(self) -> None:
         if self.order_code not in KINDS:

@@ -40,6 +40,15 @@ class Spec:
     """The contract version the plugin was written for."""
 
 
+def option(default: Any, meaning: str, **metadata: Any) -> Any:
+    """Declare a field of an options dataclass; `meaning` is its help.
+
+    With `of=NAME` it belongs to that option, and falls back to its default when that one is
+    replaced. `before` is its value in runs that were written before the option existed.
+    """
+    return field(default=default, metadata={"help": meaning, **metadata})
+
+
 @dataclass(frozen=True, kw_only=True)
 class FactorySpec(Spec):
     """A descriptor of something that is built from options."""
@@ -47,9 +56,7 @@ class FactorySpec(Spec):
     factory: str
     """Import path `package.module:name`."""
     options: type[Any] | None = None
-    """A dataclass of bool, int, float or str fields, each with a default; None: no options.
-    A field's help is `field(metadata={"help": ...})`; with `"of": NAME` it belongs to that option,
-    and falls back to its default when that one is replaced."""
+    """A dataclass of bool, int, float or str fields, each an `option`; None: no options."""
     positional: str | None = None
     """The option that a bare value sets: with "costs", `synthetic:cyborg` means costs=cyborg."""
     capabilities: frozenset[str] = frozenset()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from wfbench.contract import option
 
 RED_CHOICES = ("bline", "meander", "sleep", "mixed")
 ACTION_CHOICES = ("all", "reduced")
@@ -15,27 +17,17 @@ _PURE = RED_CHOICES[:-1]
 class Cage2Options:
     """Options of `cage2`, in both its forms."""
 
-    red: str = field(
-        default="bline", metadata={"help": "red agent: bline, meander, sleep, or mixed"}
+    red: str = option("bline", "red agent: bline, meander, sleep, or mixed")
+    red_weights: str = option(
+        "", "with red=mixed: weights per episode, e.g. 'bline=2;meander=1'", of="red"
     )
-    red_weights: str = field(
-        default="",
-        metadata={
-            "help": "with red=mixed: weights per episode, e.g. 'bline=2;meander=1'",
-            "of": "red",
-        },
+    episode_steps: int = option(100, "steps per episode")
+    memory: bool = option(
+        default=False, meaning="append what blue knows from its own actions and past alerts"
     )
-    episode_steps: int = field(default=100, metadata={"help": "steps per episode"})
-    memory: bool = field(
-        default=False,
-        metadata={"help": "append what blue knows from its own actions and past alerts"},
-    )
-    actions: str = field(
-        default="all", metadata={"help": "all 145, or reduced: the useful ones and decoy macros"}
-    )
-
-    history: bool = field(
-        default=False, metadata={"help": "with memory: append also what blue knows of the past"}
+    actions: str = option("all", "all 145, or reduced: the useful ones and decoy macros")
+    history: bool = option(
+        default=False, meaning="with memory: append also what blue knows of the past"
     )
 
     def __post_init__(self) -> None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from wfbench.contract import ExecutorSpec, hookimpl
-
-_WORKERS = "orders trained at a time; 0: one per core"
-_PATIENCE = "seconds without news of a call after which its worker is replaced"
+from wfbench.contract import ExecutorSpec, hookimpl, option
 
 
 @dataclass(frozen=True)
 class ProcessesOptions:
     """Options of `processes`."""
 
-    workers: int = field(default=0, metadata={"help": _WORKERS})
-    patience: float = field(default=1800.0, metadata={"help": _PATIENCE})
+    workers: int = option(0, "orders trained at a time; 0: one per core")
+    patience: float = option(
+        1800.0, "seconds without news of a call after which its worker is replaced"
+    )
 
     def __post_init__(self) -> None:
         if self.workers < 0:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-
-def _help(default: Any, text: str) -> Any:
-    return field(default=default, metadata={"help": text})
+from wfbench.contract import option
 
 
 @dataclass(frozen=True)
 class GpUcbOptions:
     """Options of `gp-ucb`."""
 
-    beta: float = _help(2.0, "standard deviations added to the mean when choosing")
-    schedule: Literal["constant", "theory", "decay"] = _help(
+    beta: float = option(2.0, "standard deviations added to the mean when choosing")
+    schedule: Literal["constant", "theory", "decay"] = option(
         "constant", "how beta changes: constant, theory (grows), decay"
     )
-    kernel: Literal["both", "mallows", "pairs"] = _help(
+    kernel: Literal["both", "mallows", "pairs"] = option(
         "both", "what makes orders similar: few swaps (mallows), shared precedences (pairs), both"
     )
-    replicate: float = _help(
+    replicate: float = option(
         0.2, "maximum share of workflows that repeat the leader to reduce noise"
     )
 
@@ -37,15 +35,17 @@ class GpUcbOptions:
 class GivenOptions:
     """Options of `given`."""
 
-    orders: str = _help("0", "the orders to train, separated by +: letters, names or indices")
+    orders: str = option("0", "the orders to train, separated by +: letters, names or indices")
 
 
 @dataclass(frozen=True)
 class HalvingOptions:
     """Options of `halving`."""
 
-    orders: int = _help(9, "orders in the first rung of a bracket")
-    eta: int = _help(3, "one order in `eta` advances to the next rung, with `eta` times the budget")
+    orders: int = option(9, "orders in the first rung of a bracket")
+    eta: int = option(
+        3, "one order in `eta` advances to the next rung, with `eta` times the budget"
+    )
 
     def __post_init__(self) -> None:
         if self.eta < 2:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+
+from wfbench.contract import option
 
 from .costs import PRESETS, Costs
 
@@ -13,19 +14,15 @@ AS_PRESET = -1.0
 DTYPES = ("uint8", "float32")
 
 
-def _help(default: Any, text: str) -> Any:
-    return field(default=default, metadata={"help": text})
-
-
 @dataclass(frozen=True, kw_only=True)
 class SyntheticBatchOptions:
     """The shape of the environment."""
 
-    obs_size: int = _help(52, "features of an observation")
-    obs_dtype: str = _help("uint8", "uint8: each 0 or 1; float32: each in [0, 1)")
-    num_actions: int = _help(145, "actions to choose from")
-    episode_length: int = _help(100, "steps of an episode")
-    distinct: int = _help(0, "number of different observations; 0: no limit")
+    obs_size: int = option(52, "features of an observation")
+    obs_dtype: str = option("uint8", "uint8: each 0 or 1; float32: each in [0, 1)")
+    num_actions: int = option(145, "actions to choose from")
+    episode_length: int = option(100, "steps of an episode")
+    distinct: int = option(0, "number of different observations; 0: no limit")
 
     def __post_init__(self) -> None:
         for name in ("obs_size", "num_actions", "episode_length"):
@@ -41,23 +38,25 @@ class SyntheticBatchOptions:
 class SyntheticOptions(SyntheticBatchOptions):
     """Shape, costs and faults of the environment."""
 
-    costs: str = _help("none", "preset of costs: none or cyborg")
-    construct: float = _help(AS_PRESET, "seconds to construct; -1: preset")
-    reset: float = _help(AS_PRESET, "seconds of a reset; -1: preset")
-    step: float = _help(AS_PRESET, "seconds of a step; -1: preset")
-    true_state: float = _help(AS_PRESET, "seconds to build the true state; -1: preset")
-    true_state_bytes: int = _help(-1, "pickled size of the true state in bytes; -1: preset")
-    slowdown: float = _help(1.0, "factor on every cost in seconds")
-    slow_workers: str = _help(
+    costs: str = option("none", "preset of costs: none or cyborg")
+    construct: float = option(AS_PRESET, "seconds to construct; -1: preset")
+    reset: float = option(AS_PRESET, "seconds of a reset; -1: preset")
+    step: float = option(AS_PRESET, "seconds of a step; -1: preset")
+    true_state: float = option(AS_PRESET, "seconds to build the true state; -1: preset")
+    true_state_bytes: int = option(-1, "pickled size of the true state in bytes; -1: preset")
+    slowdown: float = option(1.0, "factor on every cost in seconds")
+    slow_workers: str = option(
         "", "file with a factor; while it exists, steps in worker processes take that much longer"
     )
-    busy: bool = _help(True, "spend the time computing; false: sleeping")  # noqa: FBT003 (a default)
-    reuse_buffer: bool = _help(False, "return every observation in the same array")  # noqa: FBT003 (a default)
-    fault: str = _help("", "fault and the step it happens at, such as kill@5")
-    fault_env: int = _help(-1, "index of the env that has the fault; -1: every env")
-    fault_seconds: float = _help(2.0, "how long the step of fault slow@k takes")
-    fault_once: str = _help("", "file created when the fault happens, which then happens only once")
-    env_index: int = _help(0, "set by wfbench: index of this env in the plan")
+    busy: bool = option(True, "spend the time computing; false: sleeping")  # noqa: FBT003 (a default)
+    reuse_buffer: bool = option(False, "return every observation in the same array")  # noqa: FBT003 (a default)
+    fault: str = option("", "fault and the step it happens at, such as kill@5")
+    fault_env: int = option(-1, "index of the env that has the fault; -1: every env")
+    fault_seconds: float = option(2.0, "how long the step of fault slow@k takes")
+    fault_once: str = option(
+        "", "file created when the fault happens, which then happens only once"
+    )
+    env_index: int = option(0, "set by wfbench: index of this env in the plan")
 
     def __post_init__(self) -> None:
         super().__post_init__()

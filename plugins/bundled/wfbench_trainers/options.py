@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
-
-def _option(default: Any, meaning: str, **metadata: Any) -> Any:
-    return field(default=default, metadata={"help": meaning, **metadata})
+from wfbench.contract import option
 
 
 @dataclass(frozen=True)
 class LearnerOptions:
     """What every PPO of the family has."""
 
-    gamma: float = _option(0.99, "discount per step")
-    epochs: int = _option(4, "passes over the data of an update (K)")
-    lr: float = _option(0.002, "learning rate of Adam")
-    clip: float = _option(0.2, "clipping range of the policy ratio")
-    entropy: float = _option(0.01, "weight of the entropy bonus")
+    gamma: float = option(0.99, "discount per step")
+    epochs: int = option(4, "passes over the data of an update (K)")
+    lr: float = option(0.002, "learning rate of Adam")
+    clip: float = option(0.2, "clipping range of the policy ratio")
+    entropy: float = option(0.01, "weight of the entropy bonus")
 
     def __post_init__(self) -> None:
         _check(self)
@@ -29,42 +27,42 @@ class LearnerOptions:
 class DocumentedOptions(LearnerOptions):
     """The documented PPO: full batch, Monte-Carlo returns standardised over the batch, no GAE."""
 
-    value_weight: float = _option(0.5, "weight of the value loss")
-    threads: int = _option(0, "threads of the learner; 0: one per core, with torch only one")
-    backend: str = _option("auto", "who runs the networks: compiled, torch or auto (see device)")
-    distinct: bool = _option(default=True, meaning="run the networks on distinct observations only")
+    value_weight: float = option(0.5, "weight of the value loss")
+    threads: int = option(0, "threads of the learner; 0: one per core, with torch only one")
+    backend: str = option("auto", "who runs the networks: compiled, torch or auto (see device)")
+    distinct: bool = option(default=True, meaning="run the networks on distinct observations only")
 
 
 @dataclass(frozen=True)
 class OriginalOptions(DocumentedOptions):
     """The documented PPO of the original training script: six passes."""
 
-    epochs: int = _option(6, "passes over the data of an update (K)")
+    epochs: int = option(6, "passes over the data of an update (K)")
 
 
 @dataclass(frozen=True)
 class PpoOptions(LearnerOptions):
     """PPO with the additions that measured better on CAGE-2."""
 
-    epochs: int = _option(6, "passes over the data of an update (K)")
-    entropy: float = _option(0.02, "weight of the entropy bonus")
-    entropy_end: float = _option(0.0, "weight of the entropy bonus when the budget is spent")
-    gae: float = _option(0.95, "lambda of the generalised advantage estimate")
-    minibatches: int = _option(4, "parts of a pass, each with its own step of Adam")
-    max_grad_norm: float = _option(0.5, "clip longer gradients to this norm; 0: never")
-    anneal: bool = _option(default=True, meaning="lower the learning rate over the budget")
-    lr_end: float = _option(0.02, "share of the learning rate left when the budget is spent")
-    target_kl: float = _option(0.0, "stop the passes of an update at this KL divergence; 0: never")
-    truncation: str = _option("cut", "value after the last step of an episode: cut or bootstrap")
-    privileged: bool = _option(
+    epochs: int = option(6, "passes over the data of an update (K)")
+    entropy: float = option(0.02, "weight of the entropy bonus")
+    entropy_end: float = option(0.0, "weight of the entropy bonus when the budget is spent")
+    gae: float = option(0.95, "lambda of the generalised advantage estimate")
+    minibatches: int = option(4, "parts of a pass, each with its own step of Adam")
+    max_grad_norm: float = option(0.5, "clip longer gradients to this norm; 0: never")
+    anneal: bool = option(default=True, meaning="lower the learning rate over the budget")
+    lr_end: float = option(0.02, "share of the learning rate left when the budget is spent")
+    target_kl: float = option(0.0, "stop the passes of an update at this KL divergence; 0: never")
+    truncation: str = option("cut", "value after the last step of an episode: cut or bootstrap")
+    privileged: bool = option(
         default=True,
         meaning="let the critic see compromised hosts and time while training",
         before=False,
     )
-    hidden: int = _option(64, "units of each hidden layer")
-    threads: int = _option(0, "threads of the learner; 0: one per core, with torch only one")
-    backend: str = _option("auto", "who runs the networks: compiled, torch or auto (see device)")
-    distinct: bool = _option(default=True, meaning="run the networks on distinct observations only")
+    hidden: int = option(64, "units of each hidden layer")
+    threads: int = option(0, "threads of the learner; 0: one per core, with torch only one")
+    backend: str = option("auto", "who runs the networks: compiled, torch or auto (see device)")
+    distinct: bool = option(default=True, meaning="run the networks on distinct observations only")
 
     def __post_init__(self) -> None:
         super().__post_init__()
