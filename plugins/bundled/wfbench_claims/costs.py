@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from wfbench.contract import (
     CollectCase,
-    Condition,
     Finding,
     Interval,
     Lab,
@@ -22,7 +21,6 @@ from .conditions import (
     CYBORG,
     EPISODE,
     HERE,
-    LEFT_OUT,
     MANY,
     NO_CONSTRUCTION,
     PIPE_TRUE_STATE,
@@ -37,13 +35,12 @@ from .judging import (
     REPRODUCED,
     UNTESTABLE,
     amount,
-    best,
     bounds,
     combined,
-    judge_factor,
     number,
     times,
     typical,
+    under_both,
     within,
 )
 
@@ -86,13 +83,10 @@ def measure_workflow(lab: Lab) -> Finding:
     here, each = (timed.seconds[name] for name in (HERE, CORE_EACH))
     work = timed.n_envs * timed.episodes * EPISODE * STEP_SECONDS / lab.cores
     most = typical(lab, here[0]).value / work
-    verdicts = {
-        HERE: within(together[HERE], WORKFLOW_FACTOR, most),
-        CORE_EACH: judge_factor(together[CORE_EACH], WORKFLOW_FACTOR),
-    }
-    return _both(
+    return under_both(
         together,
-        verdicts,
+        WORKFLOW_FACTOR,
+        most=most,
         shown={
             name: f"{times(together[name])} in all, {times(alone[name])} by shared memory and no "
             "evaluation"
@@ -167,12 +161,11 @@ def measure_single(lab: Lab) -> Finding:
     factors = {name: lab.ratio(of[3], of[2]) for name, of in timed.seconds.items()}
     data = timed.transitions[2] / timed.transitions[3]
     more = REPRODUCED if data == timed.n_envs else NOT
-    return _both(
+    return under_both(
         factors,
-        {
-            HERE: combined([more, within(factors[HERE], SINGLE_FACTOR, lab.cores)]),
-            CORE_EACH: combined([more, judge_factor(factors[CORE_EACH], SINGLE_FACTOR)]),
-        },
+        SINGLE_FACTOR,
+        most=lab.cores,
+        also=(more,),
         shown={
             name: f"wall clock {times(factor)}; data per gradient {number(data)}x"
             for name, factor in factors.items()
@@ -211,12 +204,10 @@ def measure_sequential(lab: Lab) -> Finding:
     sides = dict(zip(CONDITIONS, (rates[:2], rates[2:]), strict=True))
     factors = {name: lab.ratio(many, one) for name, (one, many) in sides.items()}
     figures = {name: [typical(lab, side) for side in of_name] for name, of_name in sides.items()}
-    return _both(
+    return under_both(
         factors,
-        {
-            HERE: within(factors[HERE], PARALLEL_FACTOR, lab.cores),
-            CORE_EACH: judge_factor(factors[CORE_EACH], PARALLEL_FACTOR),
-        },
+        PARALLEL_FACTOR,
+        most=lab.cores,
         shown={
             name: f"{amount(many, 'episodes/s')} against {number(one.value)}, "
             f"{times(factors[name])}"
@@ -249,12 +240,7 @@ def measure_memory(lab: Lab) -> Finding:
         measured=f"1 env {_mb(one)}, 25 envs {_mb(some)}, 100 envs {_mb(many)}; 25 to 1 "
         f"{times(same)}",
         interval=same,
-        verdict=combined(
-            [
-                within(growth, GROWTH, 1.0),
-                _same_footprint(same),
-            ]
-        ),
+        verdict=combined([within(growth, GROWTH, 1.0), _same_footprint(same)]),
         why=(
             f"With a process per env 25 envs take {number(same.value)}x the memory of one and 100 "
             f"take {number(growth.value)}x, in slices {number(slices.value / one.value)}x, where "
@@ -270,30 +256,6 @@ def measure_memory(lab: Lab) -> Finding:
             "growth_factor": growth.value,
         },
         scaled=("an environment without memory of its own, so this is the least it can be",),
-    )
-
-
-def _both(
-    factors: dict[str, Interval],
-    verdicts: dict[str, Verdict],
-    *,
-    shown: dict[str, str],
-    why: str,
-    values: dict[str, float],
-    scaled: tuple[str, ...],
-) -> Finding:
-    """Return the finding about a factor under both conditions."""
-    under = tuple(
-        Condition(name, shown[name], factors[name], verdicts[name]) for name in CONDITIONS
-    )
-    return Finding(
-        measured="; ".join(f"{one.name}: {one.measured}" for one in reversed(under)),
-        interval=factors[CORE_EACH],
-        verdict=best(under),
-        why=why,
-        values=values,
-        scaled=(*scaled, NO_CONSTRUCTION, LEFT_OUT),
-        under=under,
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median_low
 
-from wfbench.contract import Condition, Interval, Lab, Verdict
+from wfbench.contract import Condition, Finding, Interval, Lab, Verdict
+
+from .conditions import CORE_EACH, HERE, LEFT_OUT, NO_CONSTRUCTION
 
 CLOSE = 0.75
 """A measured figure of at least this share of the documented one reproduces it."""
@@ -47,6 +49,40 @@ def within(measured: Interval, documented: float, most: float) -> Verdict:
 def best(under: Iterable[Condition]) -> Verdict:
     """Return the best verdict of several conditions: it holds where it can be judged."""
     return min((one.verdict for one in under), key=_RANK.index)
+
+
+def under_both(
+    factors: Mapping[str, Interval],
+    documented: float,
+    *,
+    most: float,
+    shown: Mapping[str, str],
+    why: str,
+    values: Mapping[str, float],
+    scaled: tuple[str, ...],
+    also: tuple[Verdict, ...] = (),
+) -> Finding:
+    """Judge a factor by condition; the claim holds if it does where it can be judged.
+
+    most: what can be gained on this machine at most. also: verdicts on what else is claimed.
+    """
+    verdicts = {
+        HERE: within(factors[HERE], documented, most),
+        CORE_EACH: judge_factor(factors[CORE_EACH], documented),
+    }
+    under = tuple(
+        Condition(name, shown[name], factors[name], combined([*also, verdict]))
+        for name, verdict in verdicts.items()
+    )
+    return Finding(
+        measured="; ".join(f"{one.name}: {one.measured}" for one in reversed(under)),
+        interval=factors[CORE_EACH],
+        verdict=best(under),
+        why=why,
+        values=values,
+        scaled=(*scaled, NO_CONSTRUCTION, LEFT_OUT),
+        under=under,
+    )
 
 
 def combined(parts: Iterable[Verdict]) -> Verdict:

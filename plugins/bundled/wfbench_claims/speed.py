@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from wfbench.contract import (
     CollectCase,
     CollectSample,
-    Condition,
     Finding,
     FindingTable,
     Interval,
@@ -19,14 +18,12 @@ from .conditions import (
     CONDITIONS,
     EPISODE,
     HERE,
-    LEFT_OUT,
-    NO_CONSTRUCTION,
     PIPE_TRUE_STATE,
     STEP_SECONDS,
     fewer_envs,
     shm_per_env,
 )
-from .judging import amount, best, judge_factor, number, times, typical, within
+from .judging import amount, number, times, typical, under_both
 
 RATES = (180.0, 3052.0)
 STEP_MS = (550.0, 33.0)
@@ -268,15 +265,11 @@ def _finding(
     """
     here, each = gained
     most = lab.cores / STEP_SECONDS / start
-    verdicts = within(here.together, documented, most), judge_factor(each.together, documented)
-    under = tuple(
-        Condition(name, _shown(lab, one, unit), one.together, verdict)
-        for name, one, verdict in zip(CONDITIONS, gained, verdicts, strict=True)
-    )
-    return Finding(
-        measured="; ".join(f"{one.name}: {one.measured}" for one in reversed(under)),
-        interval=each.together,
-        verdict=best(under),
+    return under_both(
+        {name: one.together for name, one in zip(CONDITIONS, gained, strict=True)},
+        documented,
+        most=most,
+        shown={name: _shown(lab, one, unit) for name, one in zip(CONDITIONS, gained, strict=True)},
         why=why,
         values={
             "documented_factor": documented,
@@ -293,8 +286,7 @@ def _finding(
             },
             **(values or {}),
         },
-        scaled=(*fewer_envs(n_envs, N_ENVS), NO_CONSTRUCTION, LEFT_OUT),
-        under=under,
+        scaled=fewer_envs(n_envs, N_ENVS),
     )
 
 
