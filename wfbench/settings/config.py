@@ -9,78 +9,67 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, get_type_hints
 
-from wfbench.contract import UsageError
+from wfbench.contract import UsageError, option
 from wfbench.host import values
 
 JOINT, PER_ORDER = "joint", "per-order"
 """Kinds of training: one policy for all orders, or one training per order."""
 
 
-def _setting(default: Any, meaning: str, *, key: str = "", role: str = "", kind: str = "") -> Any:
-    """Declare a field: `key` is its public name, `role` the kind of plugin that reads it.
-
-    `kind` is the kind of plugin that it selects.
-    """
-    metadata = {"help": meaning, "key": key, "role": role, "kind": kind}
-    return field(default=default, metadata=metadata)
-
-
 @dataclass(frozen=True)
 class RunConfig:
     """Everything that a search is asked to do."""
 
-    training: str = _setting(
+    training: str = option(
         "joint", "One policy for all orders (joint), or one training per order (per-order)."
     )
-    env: str = _setting("cage2:memory=true,actions=reduced", "Environment.", kind="env")
-    collector: tuple[str, ...] = _setting(("vector",), "Collector.", kind="collector")
-    trainer: tuple[str, ...] = _setting(("ppo",), "Trainer.", kind="trainer")
-    searcher: str = _setting("gp-ucb", "Searcher, which chooses the orders.", kind="searcher")
-    n_envs: int = _setting(200, "Environments stepped together.")
-    joint_episodes: int = _setting(150, "Joint: episodes per environment of a joint training.")
-    specialise: int = _setting(3, "Joint: orders to specialise.")
-    eval_episodes: int = _setting(200, "Joint: episodes per order to evaluate a policy with.")
-    stress: int = _setting(15, "Joint: steps that blue is held in stress episodes; 0: no stress.")
-    free: int = _setting(1, "Joint: policies to train without an order, to compare with.")
-    workflows: int = _setting(20, "Per order: number of orders to train.")
-    max_episodes: int = _setting(50, "Maximum episodes per environment and order.")
-    min_episodes: int = _setting(5, "Per order: minimum episodes per environment and order.")
-    update_every: int = _setting(100, "Steps per environment between updates.")
-    threshold: float = _setting(
+    env: str = option("cage2:memory=true,actions=reduced", "Environment.", kind="env")
+    collector: tuple[str, ...] = option(("vector",), "Collector.", kind="collector")
+    trainer: tuple[str, ...] = option(("ppo",), "Trainer.", kind="trainer")
+    searcher: str = option("gp-ucb", "Searcher, which chooses the orders.", kind="searcher")
+    n_envs: int = option(200, "Environments stepped together.")
+    joint_episodes: int = option(150, "Joint: episodes per environment of a joint training.")
+    specialise: int = option(3, "Joint: orders to specialise.")
+    eval_episodes: int = option(200, "Joint: episodes per order to evaluate a policy with.")
+    stress: int = option(15, "Joint: steps that blue is held in stress episodes; 0: no stress.")
+    free: int = option(1, "Joint: policies to train without an order, to compare with.")
+    workflows: int = option(20, "Per order: number of orders to train.")
+    max_episodes: int = option(50, "Maximum episodes per environment and order.")
+    min_episodes: int = option(5, "Per order: minimum episodes per environment and order.")
+    update_every: int = option(100, "Steps per environment between updates.")
+    threshold: float = option(
         0.95, "Share of right choices from which an order counts as followed."
     )
-    lambda_: float = _setting(30.0, "Weight of the alignment reward.", key="lambda")
-    lambda_end: float = _setting(1.0, "Joint: share of lambda left when joint training ends.")
-    lambda_special: float = _setting(0.1, "Joint: share of lambda in specialising.")
-    beta: float = _setting(2.0, "Exploration weight of the searcher.", role="searcher")
-    gamma: float = _setting(0.99, "Discount factor per step.", role="trainer")
-    epochs: int = _setting(6, "Passes over the data per update.", role="trainer")
-    lr: float = _setting(0.002, "Learning rate.", role="trainer")
-    clip: float = _setting(0.2, "Clipping range of the policy ratio.", role="trainer")
-    red: str = _setting("bline", "Red agent, the intruder.", role="env")
-    definition: str = _setting("choices", "Definition of compliance.")
-    no_fix: float = _setting(0.5, "Compliance of an episode without a graded choice, 0 to 1.")
-    inherit: str = _setting(
-        "nearest", "Per order: policy to start from (nearest, previous or none)."
-    )
-    score: str = _setting(
+    lambda_: float = option(30.0, "Weight of the alignment reward.", key="lambda")
+    lambda_end: float = option(1.0, "Joint: share of lambda left when joint training ends.")
+    lambda_special: float = option(0.1, "Joint: share of lambda in specialising.")
+    beta: float = option(2.0, "Exploration weight of the searcher.", role="searcher")
+    gamma: float = option(0.99, "Discount factor per step.", role="trainer")
+    epochs: int = option(6, "Passes over the data per update.", role="trainer")
+    lr: float = option(0.002, "Learning rate.", role="trainer")
+    clip: float = option(0.2, "Clipping range of the policy ratio.", role="trainer")
+    red: str = option("bline", "Red agent, the intruder.", role="env")
+    definition: str = option("choices", "Definition of compliance.")
+    no_fix: float = option(0.5, "Compliance of an episode without a graded choice, 0 to 1.")
+    inherit: str = option("nearest", "Per order: policy to start from (nearest, previous or none).")
+    score: str = option(
         "last-episodes:3",
         "Per order: score of an order (last-episodes:N of training, or evaluate:N).",
     )
-    stop: str = _setting("compliant", "Per order: when to stop an order (compliant, or budget).")
-    patience: int = _setting(0, "Per order: episodes without progress before giving up; 0: never.")
-    total_episodes: int = _setting(0, "Maximum episodes of the run; 0: no limit.")
-    max_seconds: float = _setting(0.0, "Maximum seconds of the run; 0: no limit.")
-    device: str = _setting("cpu", "Device of the trainer.")
-    seed: int = _setting(0, "Random seed.")
-    seeds: int = _setting(
+    stop: str = option("compliant", "Per order: when to stop an order (compliant, or budget).")
+    patience: int = option(0, "Per order: episodes without progress before giving up; 0: never.")
+    total_episodes: int = option(0, "Maximum episodes of the run; 0: no limit.")
+    max_seconds: float = option(0.0, "Maximum seconds of the run; 0: no limit.")
+    device: str = option("cpu", "Device of the trainer.")
+    seed: int = option(0, "Random seed.")
+    seeds: int = option(
         0, "Joint policies to train, or searches that train per order; 0: 2 policies, 1 search."
     )
-    executor: str = _setting("local", "Executor, which decides where to train.", kind="executor")
-    batch: int = _setting(0, "Trainings to plan at a time; 0: enough to keep the executor busy.")
+    executor: str = option("local", "Executor, which decides where to train.", kind="executor")
+    batch: int = option(0, "Trainings to plan at a time; 0: enough to keep the executor busy.")
 
     def __post_init__(self) -> None:
         for name, (holds, rule) in _RULES.items():
@@ -143,8 +132,10 @@ class Setting:
     hint: Any
     default: Any
     help: str
-    role: str
-    kind: str
+    role: str = ""
+    """The kind of plugin that reads it."""
+    kind: str = ""
+    """The kind of plugin that it selects."""
 
     @property
     def flag(self) -> str:
@@ -166,12 +157,7 @@ class Setting:
 
 _HINTS = get_type_hints(RunConfig)
 SETTINGS: dict[str, Setting] = {
-    f.name: Setting(
-        f.name,
-        hint=_HINTS[f.name],
-        default=f.default,
-        **{**f.metadata, "key": f.metadata["key"] or f.name},
-    )
+    f.name: Setting(f.name, hint=_HINTS[f.name], default=f.default, **{"key": f.name, **f.metadata})
     for f in fields(RunConfig)
 }
 """Every setting by its field."""
