@@ -39,15 +39,15 @@ def difference(got: Rollout, wanted: Rollout) -> str | None:
             mine, theirs = getattr(got, name)[at], getattr(wanted, name)[at]
             return f"{name} of column {at} is {mine}, not {theirs}"
     cells = {name: (getattr(got, name), getattr(wanted, name)) for name in CELLS}
+    if len(got.final_obs) == len(wanted.final_obs):
+        cells["final_obs"] = _where_ended(got, wanted), _where_ended(wanted, wanted)
     places = _places(cells, wanted.env_id, wanted.first_step)
     places += _places(
         {"next_obs": (got.next_obs[np.newaxis], wanted.next_obs[np.newaxis])},
         wanted.env_id,
         wanted.first_step + len(wanted.actions),
     )
-    if len(got.final_obs) == len(wanted.final_obs):
-        places += _final_places(got, wanted)
-    elif not places:
+    if not places and len(got.final_obs) != len(wanted.final_obs):
         return f"final_obs has {len(got.final_obs)} rows, not {len(wanted.final_obs)}"
     return _earliest(places)
 
@@ -93,14 +93,9 @@ def _places(
     return found
 
 
-def _final_places(got: Rollout, wanted: Rollout) -> list[_Place]:
-    """Return the first place in which final observations differ."""
-    where = np.argwhere(got.final_obs != wanted.final_obs)
-    if not len(where):
-        return []
-    index, *feature = where[0].tolist()
-    row, column = np.argwhere(wanted.ended)[index].tolist()
-    step, env = int(wanted.first_step[column]) + row, int(wanted.env_id[column])
-    named = "final_obs" + "".join(f"[{number}]" for number in feature)
-    place = (index, *feature)
-    return [(step, env, named, got.final_obs[place], wanted.final_obs[place])]
+def _where_ended(rollout: Rollout, wanted: Rollout) -> NDArray[Any]:
+    """Return the final observations at the steps that should have ended an episode."""
+    final = rollout.final_obs
+    found = np.zeros(wanted.ended.shape + final.shape[1:], dtype=final.dtype)
+    found[wanted.ended] = final
+    return found
