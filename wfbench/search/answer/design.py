@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import factorial
@@ -56,6 +55,11 @@ class Design:
         return len(self.orders) == factorial(len(self.orders[0]))
 
     @cached_property
+    def told(self) -> Floats:
+        """Return the effects that can be told as contrasts, [effects, dimensions of pair space]."""
+        return np.asarray(self.solve[list(self.estimable)] @ self.pairs)
+
+    @cached_property
     def tested(self) -> Floats:
         """Return the contrasts of the global test, [contrasts, dimensions of the pair space].
 
@@ -88,18 +92,7 @@ def even_critical(design: Design, df: float, level: float, *, effects: bool) -> 
 
     It is that of the pair effects, or of the global test.
     """
-    contrasts = effect_contrasts(design) if effects else design.tested
-    return max_t_quantile(contrasts, df, level)
-
-
-def effect_contrasts(design: Design) -> Floats:
-    """Return the effects that can be told as contrasts, [effects, dimensions of pair space]."""
-    return np.asarray(design.solve[list(design.estimable)] @ design.pairs)
-
-
-def sorted_orders(orders: Iterable[Order]) -> tuple[Order, ...]:
-    """Return the orders sorted by index."""
-    return tuple(sorted(orders))
+    return max_t_quantile(design.told if effects else design.tested, df, level)
 
 
 def centred(values: Floats) -> Floats:

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from wfbench.orders import unit_pairs
-from wfbench.search.answer.design import Design, effect_contrasts, even_critical
+from wfbench.search.answer.design import Design, even_critical
 from wfbench.search.answer.noise import Replicates
 from wfbench.search.answer.quantiles import Floats, max_t_quantile, normal_draws, scale_draws
 from wfbench.search.answer.records import PairEffect
@@ -18,14 +18,9 @@ _MISFIT_DRAWS = 4000
 def pair_effects(found: Replicates, level: float) -> tuple[PairEffect, ...]:
     """Return the effect of each pair of units, with intervals that hold together."""
     design = found.design
-    noise = found.effect_noise()
-    factor = effect_contrasts(design) @ (design.pairs.T @ noise.factor)
-    if found.even:
-        critical = even_critical(design, noise.df, level, effects=True)
-    else:
-        critical = max_t_quantile(factor, noise.df, level)
-    effects = iter(_clean(design.solve[list(design.estimable)] @ found.mean(), found.tiny))
-    halves = iter(critical * np.linalg.norm(factor, axis=1))
+    seen = design.solve[list(design.estimable)] @ found.mean()
+    effects = iter(np.where(np.abs(seen) <= found.tiny, 0.0, seen))
+    halves = iter(_by_chance(found, level, effects=True))
     return tuple(
         _effect(pair, float(next(effects)), float(next(halves)), found.tiny)
         if told
@@ -37,14 +32,8 @@ def pair_effects(found: Replicates, level: float) -> tuple[PairEffect, ...]:
 def any_difference(found: Replicates, level: float) -> bool:
     """Return whether the global test finds a difference between orders."""
     design = found.design
-    noise = found.effect_noise()
-    factor = design.tested @ (design.pairs.T @ noise.factor)
-    if found.even:
-        critical = even_critical(design, noise.df, level, effects=False)
-    else:
-        critical = max_t_quantile(factor, noise.df, level)
     seen = np.abs(design.tested @ (design.pairs.T @ found.mean()))
-    return bool((seen > critical * np.linalg.norm(factor, axis=1) + found.tiny).any())
+    return bool((seen > _by_chance(found, level, effects=False) + found.tiny).any())
 
 
 def beyond_pairs(found: Replicates, level: float) -> bool:
@@ -89,8 +78,16 @@ def _misfit_critical(factor: Floats, df: float, level: float) -> tuple[float, fl
     return float(np.quantile(total, share)), float(np.quantile(largest, share))
 
 
-def _clean(values: Floats, tiny: float) -> Floats:
-    return np.asarray(np.where(np.abs(values) <= tiny, 0.0, values))
+def _by_chance(found: Replicates, level: float, *, effects: bool) -> Floats:
+    """Return how large each effect, or contrast of the global test, may be by chance."""
+    design, noise = found.design, found.effect_noise()
+    contrasts = design.told if effects else design.tested
+    factor = contrasts @ (design.pairs.T @ noise.factor)
+    if found.even:
+        critical = even_critical(design, noise.df, level, effects=effects)
+    else:
+        critical = max_t_quantile(factor, noise.df, level)
+    return np.asarray(critical * np.linalg.norm(factor, axis=1))
 
 
 def _effect(pair: tuple[int, int], effect: float, half: float, tiny: float) -> PairEffect:

@@ -17,7 +17,7 @@ from wfbench.search.answer.choices import (
     summarise_choices,
 )
 from wfbench.search.answer.cost import cost_of_following
-from wfbench.search.answer.design import Design, design_of, sorted_orders
+from wfbench.search.answer.design import Design, design_of
 from wfbench.search.answer.effects import any_difference, beyond_pairs, pair_effects
 from wfbench.search.answer.noise import replicates_of
 from wfbench.search.answer.quantiles import Floats
@@ -80,7 +80,7 @@ def _checked(sweeps: Sequence[Sweep]) -> list[Sweep]:
     """Return the sweeps with orders sorted; raise UsageError if they do not fit together."""
     if not sweeps:
         raise UsageError("an answer needs at least one sweep")
-    orders = sorted_orders(sweeps[0].orders)
+    orders = tuple(sorted(sweeps[0].orders))
     if not orders or len(set(orders)) != len(orders):
         raise UsageError("a sweep must have at least one order, and each order once")
     for order in orders:
@@ -92,7 +92,7 @@ def _checked(sweeps: Sequence[Sweep]) -> list[Sweep]:
 
 
 def _sorted_sweep(sweep: Sweep, orders: tuple[Order, ...]) -> Sweep:
-    if sorted_orders(sweep.orders) != orders:
+    if tuple(sorted(sweep.orders)) != orders:
         raise UsageError("all sweeps of an answer must have the same orders")
     shape = sweep.env_return.shape
     if len(shape) != 2 or shape[0] != len(orders) or not shape[1]:
