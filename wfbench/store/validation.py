@@ -93,7 +93,8 @@ def _search_files(path: Path) -> list[FileCheck]:
         found.append(_check(path, name, partial(_checkpoint, workflow=event.workflow)))
     best = [event.workflow for event in done if event.best]
     if best:
-        found.append(_check(path, "policy.npz", partial(_policy, workflow=best[-1])))
+        check = partial(_policy, workflow=best[-1], otherwise=f"but {best[-1]} was the best")
+        found.append(_check(path, "policy.npz", check))
     found += _joint_files(path, done, log.units)
     for file in sorted((path / FOLDER).glob("*.json")):
         found.append(_check(path, f"{FOLDER}/{file.name}", read_evaluation))
@@ -111,7 +112,7 @@ def _joint_files(
         _check(
             path,
             str(special_path(path, written_order(order, units)).relative_to(path)),
-            partial(_special, workflow=workflow),
+            partial(_policy, workflow=workflow, otherwise=f"not of {workflow}"),
         )
         for order, workflow in special.items()
     ]
@@ -217,13 +218,7 @@ def _normal_sweep(file: Path) -> None:
         raise UsageError(f"{file} has no sweep {NORMAL!r}")
 
 
-def _special(file: Path, workflow: int) -> None:
+def _policy(file: Path, workflow: int, otherwise: str) -> None:
     found = read_policy(file).label.workflow
     if found != workflow:
-        raise UsageError(f"{file} is the policy of workflow {found}, not of {workflow}")
-
-
-def _policy(file: Path, workflow: int) -> None:
-    found = read_policy(file).label.workflow
-    if found != workflow:
-        raise UsageError(f"{file} is the policy of workflow {found}, but {workflow} was the best")
+        raise UsageError(f"{file} is the policy of workflow {found}, {otherwise}")
