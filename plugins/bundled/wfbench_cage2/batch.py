@@ -75,11 +75,6 @@ class Cage2Batch:
         self._reset(self._rows(obs), FIRST)
         self.started = True
 
-    def reset_next(self, obs: NDArray[np.uint8]) -> None:
-        """Start every row's next episode, whatever step the present one is at."""
-        self.require_start("step")
-        self._reset(self._rows(obs), NEXT)
-
     def start(self, seed: Seeds | None, first: Seeds | None, obs: NDArray[np.uint8]) -> None:
         """Start afresh from `seed`; without one go on, or begin with `first` or fresh seeds."""
         if seed is None and self.started:
