@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.benchmarks.compare.learning_runs import KINDS, Group
+from wfbench.benchmarks.compare.learning_runs import KINDS, Group, settings_of
 from wfbench.benchmarks.compare.model import (
     Cell,
     Comparison,
@@ -18,9 +17,10 @@ from wfbench.benchmarks.compare.model import (
     difference_cell,
     differences,
     power_note,
+    require_same_task,
     settle,
 )
-from wfbench.benchmarks.compare.searches import MARGIN_SHARE, Margins, group_name, matched_groups
+from wfbench.benchmarks.compare.searches import Margins, group_name, matched_groups
 from wfbench.benchmarks.statistics.intervals import mean_estimate
 from wfbench.contract import NotComparableError, Order, UsageError
 from wfbench.search.answer import share_interval
@@ -71,7 +71,10 @@ def compare_joint(
 
     Raises NotComparableError if the tasks differ.
     """
-    _require_same_task(old[0], [*old, *new])
+    for search in (*old, *new):
+        if search.config.smoke:
+            raise NotComparableError(f"{search.path} is a smoke run, too short to learn anything")
+    require_same_task((search.path, task_of(search.config)) for search in (*old, *new))
     sides = _trainings(old), _trainings(new)
     groups, notes = matched_groups(*sides)
     cells, bases = [], set()
@@ -96,17 +99,6 @@ def compare_joint(
 
 
 _SAMPLES = "every joint training is one sample; runs made with --seeds N have N of them"
-
-
-def _require_same_task(first: RecordedSearch, searches: Sequence[RecordedSearch]) -> None:
-    for search in searches:
-        if search.config.smoke:
-            raise NotComparableError(f"{search.path} is a smoke run, too short to learn anything")
-        differing = list(differences("", task_of(first.config), task_of(search.config)))
-        if differing:
-            raise NotComparableError(
-                f"{first.path} and {search.path} learned different things: {'; '.join(differing)}"
-            )
 
 
 def _trainings(searches: Sequence[RecordedSearch]) -> Side:
@@ -143,9 +135,7 @@ def _cells(
     if len({one.orders for one in (*old, *new)}) > 1:
         raise NotComparableError(f"{name}: the joint policies were evaluated under other orders")
     before, after = ([one.mean_return for one in side] for side in (old, new))
-    margin = margins.returns
-    if margin is None:
-        margin = MARGIN_SHARE * abs(math.fsum(before) / len(before))
+    margin = margins.of_return(math.fsum(before) / len(before))
     yield difference_cell(name, "mean return over orders", before, after, margin, paired=paired)
     before, after = ([o.right for o in side if o.right is not None] for side in (old, new))
     if len(before) == len(old) and len(after) == len(new):
@@ -171,11 +161,4 @@ def _settings_notes(old: RecordedSearch, new: RecordedSearch) -> Iterator[str]:
     for search in (old, new):
         if not search.complete:
             yield f"{search.path} is not finished; only complete trainings are used"
-    yield from differences("", _settings(old), _settings(new))
-
-
-def _settings(search: RecordedSearch) -> dict[str, Any]:
-    """Return how it was learned, which may differ."""
-    left_out = {*task_of(search.config), *KINDS, "seed", "seeds"}
-    settings = search.config.settings.items()
-    return {name: value for name, value in settings if name not in left_out}
+    yield from differences("", settings_of(old.config), settings_of(new.config))

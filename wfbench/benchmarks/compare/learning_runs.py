@@ -12,6 +12,7 @@ from wfbench.benchmarks.statistics.learning import Reach
 from wfbench.contract import NotComparableError
 from wfbench.search.history import RecordedSearch, read_searches
 from wfbench.search.same_work import task_of
+from wfbench.store.config import StoredConfig
 from wfbench.store.events import (
     HOPELESS,
     THRESHOLD,
@@ -90,12 +91,18 @@ def load_learning_runs(paths: Iterable[Path]) -> list[LearningRun]:
     return [learning_run(search) for path in paths for search in read_searches(path)]
 
 
+def settings_of(config: StoredConfig) -> dict[str, Any]:
+    """Return how a search learned, which may differ between runs that are compared."""
+    fixed = {*task_of(config), *KINDS, "seed", "seeds"}
+    return {name: value for name, value in config.settings.items() if name not in fixed}
+
+
 def learning_run(search: RecordedSearch) -> LearningRun:
     """Return what the trainings of a search learned.
 
     Raises NotComparableError if none of them has ended, or if it trains all orders at once.
     """
-    config, task = search.config, task_of(search.config)
+    config = search.config
     if search.joint:
         raise NotComparableError(
             f"{search.path} trained one policy for all orders, so it has no training of each order "
@@ -107,13 +114,12 @@ def learning_run(search: RecordedSearch) -> LearningRun:
     trainings = tuple(_curves(search))
     if not trainings:
         raise NotComparableError(f"no training of {search.path} has come to its end")
-    fixed = {*task, *KINDS, "seed", "seeds"}
     return LearningRun(
         path=search.path,
         seed=int(config.settings["seed"]),
         group=tuple(config.label(kind) for kind in KINDS),
-        workload=task,
-        settings={name: value for name, value in config.settings.items() if name not in fixed},
+        workload=task_of(config),
+        settings=settings_of(config),
         machine=search.machine,
         trainings=trainings,
         best=tuple(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from wfbench.benchmarks.statistics.intervals import (
@@ -24,7 +25,7 @@ from wfbench.benchmarks.statistics.verdicts import (
     exit_code_of,
     judge,
 )
-from wfbench.contract import ExitCode
+from wfbench.contract import ExitCode, NotComparableError
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,17 @@ def differences(
         then, now = old.get(name, missing), new.get(name, missing)
         if then != now:
             yield f"{what}{name} {then} / {now}"
+
+
+def require_same_task(tasks: Iterable[tuple[Path, Mapping[str, Any]]]) -> None:
+    """Raise NotComparableError that names what differs, unless all runs had the same task."""
+    (first, task), *others = tasks
+    for path, other in others:
+        differing = list(differences("", task, other))
+        if differing:
+            raise NotComparableError(
+                f"{first} and {path} learned different things: {'; '.join(differing)}"
+            )
 
 
 def _judged(cell: Cell, test: Permutation, criteria: Criteria) -> Cell:

@@ -14,8 +14,8 @@ from wfbench.benchmarks.compare.model import (
     Criteria,
     Learned,
     difference_cell,
-    differences,
     power_note,
+    require_same_task,
     settle,
 )
 from wfbench.benchmarks.statistics.intervals import (
@@ -47,6 +47,10 @@ class Margins:
     """None: 5 % of the old return."""
     compliance: float = 0.05
 
+    def of_return(self, old: float) -> float:
+        """Return the margin of a return that was `old`."""
+        return MARGIN_SHARE * abs(old) if self.returns is None else self.returns
+
 
 class _Pairs(NamedTuple):
     """The runs of one group on both sides, in the sequence of their common seeds if paired."""
@@ -76,14 +80,12 @@ def compare_learning(
     Raises NotComparableError if the tasks differ.
     """
     criteria, margins = criteria or Criteria(), margins or Margins()
-    _require_same_task(old[0], [*old, *new])
+    require_same_task((run.path, run.workload) for run in (*old, *new))
     pairs, notes = _paired_runs(old, new)
     limit = equal_steps([*old, *new], steps)
     cells, learned = [], []
     for one in pairs:
-        margin = margins.returns
-        if margin is None:
-            margin = MARGIN_SHARE * abs(iqm(_means(one.sides[0], "return", limit)))
+        margin = margins.of_return(iqm(_means(one.sides[0], "return", limit)))
         for metric, least in (("return", margin), ("compliance", margins.compliance)):
             then, now = (_means(side, metric, limit) for side in one.sides)
             cells.append(difference_cell(one.name, metric, then, now, least, paired=one.paired))
@@ -116,16 +118,6 @@ def equal_steps(runs: Sequence[LearningRun], wanted: int | None) -> int:
             f"less than {wanted:,}"
         )
     return wanted or _longest(shortest)
-
-
-def _require_same_task(first: LearningRun, runs: Sequence[LearningRun]) -> None:
-    """Raise NotComparableError that names what differs, unless all learned the same thing."""
-    for run in runs:
-        differing = list(differences("", first.workload, run.workload))
-        if differing:
-            raise NotComparableError(
-                f"{first.path} and {run.path} learned different things: {'; '.join(differing)}"
-            )
 
 
 def _paired_runs(
