@@ -257,6 +257,14 @@ def _cell(session: Session, index: int, reference: str) -> BaselineCell:
     )
 
 
+def unusable_samples(session: Session) -> Iterator[str]:
+    """Yield a line for each sample that failed or is marked."""
+    for sample in session.samples:
+        if not sample.clean:
+            label = session.cases[sample.case].label
+            yield f"round {sample.round + 1} of {label} cannot be used: {sample.problem}"
+
+
 def _flaws(session: Session) -> Iterator[str]:
     """Yield whatever makes a session unfit as a baseline."""
     if session.settings.smoke:
@@ -264,10 +272,7 @@ def _flaws(session: Session) -> Iterator[str]:
     missing = len(session.cases) * session.settings.rounds - len(session.samples)
     if missing:
         yield f"{missing} samples are missing: the run was interrupted"
-    for sample in session.samples:
-        if not sample.clean:
-            label = session.cases[sample.case].label
-            yield f"round {sample.round + 1} of {label} cannot be used: {sample.problem}"
+    yield from unusable_samples(session)
     for work in equal_work(session):
         if not work.equal:
             yield f"{', '.join(work.odd)} collected other transitions than {work.labels[0]}"

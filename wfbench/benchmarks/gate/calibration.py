@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wfbench.benchmarks.gate.baseline_store import LEAST_ROUNDS, cells_of
+from wfbench.benchmarks.gate.baseline_store import LEAST_ROUNDS, cells_of, unusable_samples
 from wfbench.benchmarks.measure.model import Case, Session, Settings
 from wfbench.benchmarks.measure.runner import SessionProgress, run_session
 from wfbench.benchmarks.statistics.intervals import (
@@ -107,7 +107,8 @@ def calibration_of(
 ) -> Calibration:
     """Return what a session of unchanged cases says about checks of `window` rounds."""
     _require_window(session.settings.rounds, window)
-    _require_clean(session)
+    for flaw in unusable_samples(session):
+        raise NotComparableError(f"{flaw}; calibrate again")
     cells = cells_of(session, session.cases[0].label)[1:]
     effect = max([MINIMUM_EFFECT, *(_spread(cell.log_ratios, window) for cell in cells)])
     noises = tuple(_noise(cell.case, cell.log_ratios, window, effect) for cell in cells)
@@ -133,16 +134,6 @@ def _require_window(rounds: int, window: int) -> None:
             f"{rounds} rounds, windows of {window}: a window has at least {LEAST_ROUNDS} rounds, "
             "and three of them must fit"
         )
-
-
-def _require_clean(session: Session) -> None:
-    for sample in session.samples:
-        if not sample.clean:
-            label = session.cases[sample.case].label
-            raise NotComparableError(
-                f"round {sample.round + 1} of {label} cannot be used: {sample.problem}; "
-                "calibrate again"
-            )
 
 
 def _fails(windows: _Windows, effect: float, slowdown: float = 0.0) -> bool:
