@@ -2,28 +2,8 @@
 
 from __future__ import annotations
 
-from wfbench.search.answer.choices import FEW_CHOICES, FOLLOWED, share_interval
+from wfbench.search.answer.choices import share_interval
 from wfbench.search.answer.find import find_answer
-from wfbench.search.answer.records import (
-    Answer,
-    ChoiceSummary,
-    Estimate,
-    FollowingCost,
-    OrderAnswer,
-    PairEffect,
-    VarianceShares,
-)
+from wfbench.search.answer.records import Answer, OrderAnswer, PairEffect
 
-__all__ = [
-    "FEW_CHOICES",
-    "FOLLOWED",
-    "Answer",
-    "ChoiceSummary",
-    "Estimate",
-    "FollowingCost",
-    "OrderAnswer",
-    "PairEffect",
-    "VarianceShares",
-    "find_answer",
-    "share_interval",
-]
+__all__ = ["Answer", "OrderAnswer", "PairEffect", "find_answer", "share_interval"]
