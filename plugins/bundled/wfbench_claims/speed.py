@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from wfbench.contract import (
@@ -47,9 +47,13 @@ class Decomposition:
         """Return transitions per second by round after `place` changes."""
         return [sample.rate for sample in self.samples[place]]
 
-    def step_ms(self, place: int) -> list[float]:
-        """Return milliseconds per step of all envs by round after `place` changes."""
-        return [sample.step_ms for sample in self.samples[place]]
+    def gained(self, lab: Lab, figure: str) -> Gained:
+        """Return what the documented changes gained in a figure of a sample."""
+        before, after = (
+            [getattr(sample, figure) for sample in self.samples[place]] for place in (0, POLICY)
+        )
+        transport = self.factor(lab, PAYLOAD, TRANSPORT)
+        return Gained(self.factor(lab, 0, POLICY), transport, before, after)
 
     def factor(self, lab: Lab, first: int, last: int) -> Interval:
         """Return the speed-up by the changes after place `first` up to place `last`."""
@@ -70,7 +74,7 @@ def measure_headline(lab: Lab) -> Finding:
         lab,
         here.n_envs,
         RATES[1] / RATES[0],
-        [_gained(lab, one, one.rates(0), one.rates(POLICY)) for one in (here, each)],
+        {one.condition: one.gained(lab, "rate") for one in (here, each)},
         start=typical(lab, here.rates(0)).value,
         unit="transitions/s",
         why=(
@@ -105,7 +109,7 @@ def measure_vector_step(lab: Lab) -> Finding:
         lab,
         here.n_envs,
         STEP_MS[0] / STEP_MS[1],
-        [_gained(lab, one, one.step_ms(0), one.step_ms(POLICY)) for one in (here, each)],
+        {one.condition: one.gained(lab, "step_ms") for one in (here, each)},
         start=typical(lab, here.rates(0)).value,
         unit="ms",
         why=(
@@ -133,24 +137,25 @@ def measure_episode(lab: Lab) -> Finding:
     # One collect is one whole episode of every env, reset included.
     samples = lab.collect(cases, rounds=rounds, steps=EPISODE, seconds=0.01)
     seconds = [[EPISODE * one.step_ms / 1e3 for one in of_case] for of_case in samples]
-    sides = seconds[:3], seconds[3:]
+    sides = dict(zip(CONDITIONS, (seconds[:3], seconds[3:]), strict=True))
     # Of the three cases the middle one is where payload and policy have changed.
-    gained = [
-        Gained(lab.ratio(before, after), lab.ratio(same, after), before, after)
-        for before, same, after in sides
-    ]
+    gained = {
+        name: Gained(lab.ratio(before, after), lab.ratio(same, after), before, after)
+        for name, (before, same, after) in sides.items()
+    }
+    here, each = gained.values()
     return _finding(
         lab,
         n_envs,
         EPISODE_SECONDS[0] / EPISODE_SECONDS[1],
         gained,
-        start=n_envs * EPISODE / typical(lab, gained[0].before).value,
+        start=n_envs * EPISODE / typical(lab, here.before).value,
         unit="s",
         why=(
-            f"A whole episode of {n_envs} envs becomes {times(gained[1].together)} faster where "
-            f"every environment has a core, {times(gained[0].together)} on {lab.cores} cores; with "
+            f"A whole episode of {n_envs} envs becomes {times(each.together)} faster where "
+            f"every environment has a core, {times(here.together)} on {lab.cores} cores; with "
             f"the same payload and policy on both sides shared memory gains "
-            f"{times(gained[1].transport)} and {times(gained[0].transport)}."
+            f"{times(each.transport)} and {times(here.transport)}."
         ),
     )
 
@@ -240,18 +245,11 @@ def _largest(found: list[Decomposition]) -> tuple[Decomposition, Decomposition]:
     return here, each
 
 
-def _gained(
-    lab: Lab, one: Decomposition, before: Sequence[float], after: Sequence[float]
-) -> Gained:
-    """Return what one condition gained, with the two sides in the unit of the claim."""
-    return Gained(one.factor(lab, 0, POLICY), one.factor(lab, PAYLOAD, TRANSPORT), before, after)
-
-
 def _finding(
     lab: Lab,
     n_envs: int,
     documented: float,
-    gained: Sequence[Gained],
+    gained: Mapping[str, Gained],
     *,
     start: float,
     unit: str,
@@ -263,20 +261,19 @@ def _finding(
     start: transitions per second on this machine before the changes, which limit what can be
     gained there.
     """
-    here, each = gained
     most = lab.cores / STEP_SECONDS / start
     return under_both(
-        {name: one.together for name, one in zip(CONDITIONS, gained, strict=True)},
+        {name: one.together for name, one in gained.items()},
         documented,
         most=most,
-        shown={name: _shown(lab, one, unit) for name, one in zip(CONDITIONS, gained, strict=True)},
+        shown={name: _shown(lab, one, unit) for name, one in gained.items()},
         why=why,
         values={
             "documented_factor": documented,
             "most_possible_factor": most,
             **{
                 f"{name}_{kind}": figure
-                for name, one in (("here", here), ("core_each", each))
+                for name, one in zip(("here", "core_each"), gained.values(), strict=True)
                 for kind, figure in (
                     ("before", typical(lab, one.before).value),
                     ("after", typical(lab, one.after).value),
