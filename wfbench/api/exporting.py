@@ -19,7 +19,7 @@ from wfbench.orders import format_order, parse_order
 from wfbench.orders.compliance import DEFAULT as DEFAULT_DEFINITION
 from wfbench.policies.export import WRITERS, Exported
 from wfbench.policies.export.readme import readme
-from wfbench.report.sections.exported import exported_section
+from wfbench.report.sections.policies import exported_section
 from wfbench.search import evaluation, subjects
 from wfbench.search.evaluation import Setup
 from wfbench.search.subjects import Subject

@@ -11,7 +11,7 @@ from wfbench.api.evaluating import find_played
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Progress, Result, Rows, Values, Watcher
 from wfbench.contract import EnvSpec, UsageError
-from wfbench.report.sections.board import board_section
+from wfbench.report.sections.policies import board_section
 from wfbench.search import evaluation
 from wfbench.search.board import (
     BoardEntry,

@@ -20,8 +20,12 @@ from wfbench.benchmarks.revisions.model import METRICS, Pair, Request
 from wfbench.benchmarks.revisions.series import Effort, RevisionCheck, Watch
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report.document import Section
-from wfbench.report.sections.bisection import bisection_data, bisection_section
-from wfbench.report.sections.revisions import revisions_data, revisions_section
+from wfbench.report.sections.revisions import (
+    bisection_data,
+    bisection_section,
+    revisions_data,
+    revisions_section,
+)
 from wfbench.store.files import write_json, write_whole
 from wfbench.store.places import new_name
 

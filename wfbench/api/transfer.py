@@ -13,7 +13,7 @@ from wfbench.api.results import Result, Rows, Values, as_list
 from wfbench.contract import ExitCode, UsageError
 from wfbench.orders import parse_order
 from wfbench.orders.compliance import DEFAULT as DEFAULT_DEFINITION
-from wfbench.report.sections.transfer import transfer_section
+from wfbench.report.sections.policies import transfer_section
 from wfbench.search import evaluation
 from wfbench.search.evaluation import EvaluationCell, Setup
 from wfbench.search.subjects import Subject

@@ -60,14 +60,11 @@ from wfbench.report.formats.markdown import render_markdown
 from wfbench.report.formats.terminal import show_report
 from wfbench.report.formats.tidy_csv import render_csv
 from wfbench.report.sections import baseline, plugins, runs
-from wfbench.report.sections.bisection import bisection_section
-from wfbench.report.sections.board import board_section
-from wfbench.report.sections.exported import exported_section
-from wfbench.report.sections.revisions import revisions_section
+from wfbench.report.sections.policies import board_section, exported_section, transfer_section
+from wfbench.report.sections.revisions import bisection_section, revisions_section
 from wfbench.report.sections.scaling import growth_lines, scaling_exhibits
 from wfbench.report.sections.settings import doctor_section
 from wfbench.report.sections.sources import Sources
-from wfbench.report.sections.transfer import transfer_section
 from wfbench.search.board import BoardEntry
 from wfbench.search.transfer import TransferCell
 from wfbench.store.validation import FileCheck

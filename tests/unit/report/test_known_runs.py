@@ -22,7 +22,7 @@ from wfbench.report.formats.markdown import render_markdown
 from wfbench.report.run_lines import PlainLines, print_event
 from wfbench.report.sections.bench import saved_bench_section
 from wfbench.report.sections.joint import joint_section
-from wfbench.report.sections.joint_matrix import joint_matrix_section
+from wfbench.report.sections.matrix import side_by_side
 from wfbench.report.sections.settings import config_data, config_section
 from wfbench.search.history import read_search
 from wfbench.settings.selection import select
@@ -66,8 +66,8 @@ def test_a_joint_run_reads_as_it_did(here: Path, golden: Golden) -> None:
     ]
     named = (("a", "b"), "as timed")
     found += [
-        joint_matrix_section("Both", (whole, short), *named),
-        joint_matrix_section("Both", (whole, none), *named, brief=True),
+        side_by_side("Both", (whole, short), *named),
+        side_by_side("Both", (whole, none), *named, brief=True),
     ]
     golden("joint.md", _read(*found))
 

@@ -86,13 +86,27 @@ def list_section(
     says: str,
     shown: doc.Table,
     reading: str = "",
+    *,
+    asks: str = "",
+    command: str = "",
+    picture: doc.Picture | None = None,
     **more: Any,
 ) -> doc.Section:
-    """Return a section whose only exhibit needs no title; `more` are fields of the section."""
-    exhibits = (
-        doc.Exhibit("", reading, shown, more.pop("command", ""), more.pop("picture", None)),
-    )
+    """Return a section with one exhibit, whose title `asks`; `more` are fields of the section."""
+    exhibits = (doc.Exhibit(asks, reading, shown, command, picture),)
     return doc.Section(title, kind, doc.Check(kind, outcome, says), exhibits=exhibits, **more)
+
+
+def facts(told: Mapping[str, object]) -> tuple[doc.Fact, ...]:
+    """Return what is told by name, as text; what is missing or empty is left out."""
+    return tuple(
+        doc.Fact(name, str(value)) for name, value in told.items() if value not in (None, "")
+    )
+
+
+def cell_name(red: str | None, horizon: int) -> str:
+    """Name a cell of red agent and number of steps."""
+    return f"{red or 'its red agent'}, {horizon} steps"
 
 
 def how_to_read(units: Sequence[str]) -> str:

@@ -10,12 +10,12 @@ from typing import Any
 
 from wfbench.contract import Order, Published
 from wfbench.orders import format_order, kendall, parse_order
-from wfbench.report.document import Check, Curves, Dots, Exhibit, Fact, Heat, Section
+from wfbench.report.document import Check, Curves, Dots, Exhibit, Heat, Section
 from wfbench.report.written import short
 from wfbench.search.evaluation import CrossRow, EvaluationCell
 from wfbench.store.decoding import decode
 
-from .common import around, how_to_read, made_by, table
+from .common import around, cell_name, facts, how_to_read, made_by, table
 
 _TELLING = 0.1
 """Compliance by the order given exceeds that by others at least so far if orders are followed."""
@@ -88,12 +88,8 @@ def evaluation_section(values: Values, units: Sequence[str] | None = None) -> Se
     """Return the section of an evaluation from its JSON values; `units` explain the orders."""
     make = _crossed if "judges" in values else _played
     headline, exhibits, notes = make(values, units)
-    facts = {
-        "policy": values["policy"],
-        "compliance": values["definition"],
-        "judged by": values.get("order"),
-        "seed": str(values["seed"]),
-    }
+    told = {"policy": values["policy"], "compliance": values["definition"]}
+    told |= {"judged by": values.get("order"), "seed": values["seed"]}
     where = f" in {values['env']}" if values.get("env") else ""
     who = values["policy"]
     if values.get("joint"):
@@ -102,7 +98,7 @@ def evaluation_section(values: Values, units: Sequence[str] | None = None) -> Se
         title=f"Evaluation of {who}{where}",
         kind="evaluation",
         headline=headline,
-        facts=tuple(Fact(name, value) for name, value in facts.items() if value),
+        facts=facts(told),
         exhibits=made_by(values.get("command", ""), exhibits),
         notes=tuple(notes),
     )
@@ -161,7 +157,7 @@ def _crossed(values: Values, units: Sequence[str] | None) -> Parts:
 def _cells(cells: Sequence[EvaluationCell]) -> Exhibit:
     rows = []
     for cell in cells:
-        name = f"{cell.red or 'its red agent'}, {cell.horizon} steps"
+        name = cell_name(cell.red, cell.horizon)
         mean = around(cell.env_return, cell.half_interval)
         right = (cell.compliance, cell.compliance_low, cell.compliance_high)
         if math.isnan(cell.compliance):

@@ -13,12 +13,12 @@ from wfbench.report.written import duration, many
 from wfbench.search.answer import Answer, find_answer, share_interval
 from wfbench.search.conclusion import Findings, half_over_seeds
 from wfbench.search.history import RecordedSearch
-from wfbench.store.events import RunWarning, WorkflowFailed
+from wfbench.store.events import RunWarning
 from wfbench.store.run import special_path
 from wfbench.store.sweeps import NORMAL, STRESS, Sweep, right_by
 
 from .common import around, how_to_read, machine_facts, made_by, table
-from .phases import phases_exhibit
+from .searches import phases_exhibit, standing
 
 _CROSSED = 12
 """Orders that the matrix of code against judge shows; more could not be read."""
@@ -61,14 +61,7 @@ def _headline(search: RecordedSearch, findings: Findings, *, brief: bool) -> doc
     if brief and sentences:
         done = many(len(findings.trainings), "training")
         says = f"{done}, {search.env_steps:,} environment steps in {duration(search.elapsed)}"
-    outcome: doc.Outcome = "good" if sentences and search.complete else "open"
-    if not search.complete:
-        says = f"not finished: {says}"
-    if search.events(WorkflowFailed):
-        outcome, says = "bad", f"a training failed: {says}"
-    if search.config.smoke:
-        outcome, says = "open", f"a smoke run, too short to mean anything: {says}"
-    return doc.Check("result", outcome, says)
+    return standing(search, "good" if sentences else "open", says)
 
 
 def _facts(search: RecordedSearch, findings: Findings) -> Iterator[doc.Fact]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wfbench.report.document import Bars, Check, Curves, Exhibit, Fact, Outcome, Section
-from wfbench.report.written import short
+from wfbench.benchmarks.statistics.intervals import mean_estimate
+from wfbench.orders import format_order
+from wfbench.report.document import Bars, Check, Curves, Dots, Exhibit, Outcome, Section
+from wfbench.report.written import many, short
 from wfbench.search.history import RecordedSearch
 from wfbench.search.landscape.from_runs import command_of
 from wfbench.search.same_work import search_of
-from wfbench.store.events import WorkflowFailed, WorkflowFinished, WorkflowResult, better
+from wfbench.store.events import JOINT, WorkflowFailed, WorkflowFinished, WorkflowResult, better
 
-from .common import how_to_read, made_by, table
-from .joint_matrix import joint_matrix_section
-from .phases import phases_exhibit
+from .common import facts, how_to_read, made_by, table
 from .search import inheritance_notes, score_note
+from .searches import phases_exhibit
 
 _NAMED = 3
 """Maximum number of settings in a name."""
@@ -31,27 +32,36 @@ def matrix_section(
     `brief` leaves out what needs a picture: the summary of a run.
     """
     command = " ; ".join(dict.fromkeys(command_of(search.config) for search in searches))
-    names = _names(searches)
+    return side_by_side(title, searches, _names(searches), timing, command=command, brief=brief)
+
+
+def side_by_side(
+    title: str,
+    searches: Sequence[RecordedSearch],
+    names: Sequence[str],
+    timing: str,
+    *,
+    command: str = "",
+    brief: bool = False,
+) -> Section:
+    """Return the section of searches that `names` tell apart, one row each."""
+    notes = [timing, how_to_read(searches[0].units)]
     if all(search.joint for search in searches):
-        return joint_matrix_section(title, searches, names, timing, command=command, brief=brief)
-    exhibits = [_rates(searches, names)]
-    if not brief:
-        exhibits.insert(0, _best_so_far(searches, names))
-        if all(search.work for search in searches):
-            exhibits.append(phases_exhibit(searches))
+        exhibits = [_joint_policies(searches, names)]
+    else:
+        exhibits = [] if brief else [_best_so_far(searches, names)]
+        exhibits.append(_rates(searches, names))
+        notes = [timing, score_note(searches[0]), notes[1], *inheritance_notes(searches)]
+    if not brief and all(search.work for search in searches):
+        exhibits.append(phases_exhibit(searches))
+    steps = sum(search.env_steps for search in searches)
     return Section(
         title=title,
         kind="matrix",
         headline=_headline(searches, names),
-        figures=(
-            Fact("searches", str(len(searches))),
-            Fact("environment steps", f"{sum(search.env_steps for search in searches):,}"),
-        ),
+        figures=facts({"searches": len(searches), "environment steps": f"{steps:,}"}),
         exhibits=made_by(command, exhibits),
-        notes=(
-            *(timing, score_note(searches[0]), how_to_read(searches[0].units)),
-            *inheritance_notes(searches),
-        ),
+        notes=tuple(notes),
     )
 
 
@@ -72,25 +82,40 @@ def _different(search: RecordedSearch, searches: Sequence[RecordedSearch]) -> st
 
 
 def _headline(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Check:
-    best: tuple[str, WorkflowResult, RecordedSearch] | None = None
-    for name, search in zip(names, searches, strict=True):
-        found = search.best()
-        if found is not None and better(found, None if best is None else best[1]):
-            best = name, found, search
+    joint = all(search.joint for search in searches)
+    says, found = (_best_joint if joint else _best_training)(searches, names)
     complete = all(search.complete for search in searches)
-    found_one = best is not None and best[1].compliant
-    outcome: Outcome = "good" if complete and found_one else "open"
-    if any(search.events(WorkflowFailed) for search in searches):
-        outcome = "bad"
-    says = f"{len(searches)} searches"
-    if best is not None:
-        name, result, search = best
-        says += f"; best: {search.written(result.order)} by {name}, score {short(result.score)}"
+    outcome: Outcome = "good" if complete and found else "open"
     if not complete:
         says += "; not all have finished"
+    if any(search.events(WorkflowFailed) for search in searches):
+        outcome = "bad"
     if any(search.config.smoke for search in searches):
         outcome, says = "open", f"smoke, too short to mean anything: {says}"
     return Check("result", outcome, says)
+
+
+def _best_joint(searches: Sequence[RecordedSearch], names: Sequence[str]) -> tuple[str, bool]:
+    """Say which joint run is best, and whether there is one."""
+    answers = [None if one.findings is None else one.findings.answer for one in searches]
+    known = [(one.mean_return, name) for one, name in zip(answers, names, strict=True) if one]
+    says = many(len(searches), "joint run")
+    if known:
+        mean, name = max(known)
+        says += f"; highest mean return over all orders: {mean:.2f} by {name}"
+    return says, bool(known)
+
+
+def _best_training(searches: Sequence[RecordedSearch], names: Sequence[str]) -> tuple[str, bool]:
+    """Say which training is best, and whether it follows its order."""
+    best: WorkflowResult | None = None
+    told = ""
+    for name, search in zip(names, searches, strict=True):
+        found = search.best()
+        if found is not None and better(found, best):
+            best, order = found, search.written(found.order)
+            told = f"; best: {order} by {name}, score {short(found.score)}"
+    return f"{len(searches)} searches{told}", best is not None and best.compliant
 
 
 def _best_so_far(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Exhibit:
@@ -135,3 +160,36 @@ def _rates(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Exhibit:
         table=table(heads, rows),
         picture=Bars("search", "rate"),
     )
+
+
+def _joint_policies(searches: Sequence[RecordedSearch], names: Sequence[str]) -> Exhibit:
+    rows = [(name, *_joint_row(search)) for name, search in zip(names, searches, strict=True)]
+    heads = (
+        "search | seed | mean return (points) .2 ± | right .3 | choices (per episode) .2 | "
+        "orders followed | verdict on orders | best order | trainings | time (s) .1 | "
+        "rate (steps/s) .0"
+    )
+    return Exhibit(
+        title="How good is each joint policy?",
+        reading="Mean return over all orders, to the right is better; the interval is over joint "
+        "trainings, where there are several. Right is the share of choices that follow the order. "
+        "The verdict says whether the orders differ.",
+        table=table(heads, rows),
+        picture=Dots("search", "mean return", "low", "high"),
+    )
+
+
+def _joint_row(search: RecordedSearch) -> tuple[object, ...]:
+    findings, seed = search.findings, search.config.settings["seed"]
+    spent = (len(search.finished()), search.elapsed, search.rate or None)
+    if findings is None or findings.answer is None:
+        return seed, None, None, None, None, None, None, *spent
+    answer = findings.answer
+    choices, of = answer.choices, len(answer.orders)
+    returns = mean_estimate([float(one.env_return.mean()) for one in findings.sweeps(JOINT)])
+    followed = f"{len(choices.followed)} of {of}"
+    if choices.untested:
+        followed += f", {len(choices.untested)} untested"
+    best = format_order(answer.best_order, search.units)
+    judged = (choices.share_right, choices.per_episode, followed, answer.verdict, best)
+    return seed, returns, *judged, *spent

@@ -1,4 +1,4 @@
-"""What `wfbench check --against` decided about two revisions."""
+"""What `wfbench check --against` decided about two revisions, and what `bisect` found."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from wfbench.benchmarks.revisions.bisecting import Bisection
 from wfbench.benchmarks.revisions.judging import RevisionCell, limits
 from wfbench.benchmarks.revisions.model import METRIC_NAMES, METRICS
 from wfbench.benchmarks.revisions.series import RevisionCheck
@@ -14,7 +15,7 @@ from wfbench.report.document import Check, Dots, Exhibit, Fact, Section
 from wfbench.store.decoding import decode
 from wfbench.store.event_log import plain
 
-from .common import table, worst
+from .common import list_section, table, worst
 from .comparison import gate_outcome, outcome_of
 
 _UNITS = {
@@ -116,3 +117,36 @@ def _exhibit(found: RevisionCheck, metric: str) -> Exhibit:
         command=f"wfbench check --against {found.old.revision}",
         picture=Dots("case", "change", "low", "high"),
     )
+
+
+def bisection_section(found: Bisection) -> Section:
+    """Return the section of a bisection."""
+    rows = [
+        (step.commit[:12], step.subject, step.change, step.found, step.why) for step in found.steps
+    ]
+    skipped = sum(step.found == "skipped" for step in found.steps)
+    return list_section(
+        "bisection",
+        f"{METRIC_NAMES.get(found.metric, found.metric)} of {found.request.label}",
+        "good" if len(found.first) == 1 else "open",
+        _first_slow(found),
+        table("commit | subject | change (times good) ± | found | why", rows),
+        "Each commit beside the good revision, in the sequence they were measured.",
+        notes=(f"{skipped} commits could not be built or measured and were skipped",)
+        if skipped
+        else (),
+    )
+
+
+def bisection_data(found: Bisection) -> dict[str, Any]:
+    """Return a bisection as JSON values."""
+    return {"headline": _first_slow(found), **plain(asdict(found))}
+
+
+def _first_slow(found: Bisection) -> str:
+    """Name the commit, or those among which it is."""
+    named = [f"{c[:12]} {s}" for c, s in zip(found.first, found.subjects, strict=True)]
+    change = f"{found.change.value:.3g} times as in {found.good[:12]}"
+    if len(named) == 1:
+        return f"the first slow commit is {named[0]} ({change})"
+    return f"the first slow commit is one of {'; '.join(named)} ({change})"

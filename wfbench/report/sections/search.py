@@ -28,7 +28,7 @@ from wfbench.store.events import (
 from .common import around, how_to_read, machine_facts, made_by, position_heat, table
 from .joint import joint_section
 from .landscape import regret_exhibit
-from .phases import phases_exhibit
+from .searches import phases_exhibit, standing
 
 _TIMES = 1.96
 
@@ -138,14 +138,7 @@ def _headline(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> d
     best = search.best()
     if best is not None:
         says += f"; best single training: {search.written(best.order)}, score {short(best.score)}"
-    outcome: doc.Outcome = "good" if compliant else "open"
-    if not search.complete:
-        outcome, says = "open", f"not finished: {says}"
-    if search.events(WorkflowFailed):
-        outcome, says = "bad", f"a training failed: {says}"
-    if search.config.smoke:
-        outcome, says = "open", f"a smoke run, too short to mean anything: {says}"
-    return doc.Check("result", outcome, says)
+    return standing(search, "good" if compliant else "open", says)
 
 
 def _checks(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> Iterator[doc.Check]:

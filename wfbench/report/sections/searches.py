@@ -1,4 +1,4 @@
-"""Where the time of searches went."""
+"""What every section of a search says: how it stands, and where the time went."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from collections.abc import Sequence
 
 from wfbench.report import document as doc
 from wfbench.search.history import RecordedSearch
-from wfbench.store.events import PHASES
+from wfbench.store.events import PHASES, WorkflowFailed
 
 from .common import table
+
+
+def standing(search: RecordedSearch, outcome: doc.Outcome, says: str) -> doc.Check:
+    """Return the headline of a search, with what a reader must not overlook."""
+    if not search.complete:
+        outcome, says = "open", f"not finished: {says}"
+    if search.events(WorkflowFailed):
+        outcome, says = "bad", f"a training failed: {says}"
+    if search.config.smoke:
+        outcome, says = "open", f"a smoke run, too short to mean anything: {says}"
+    return doc.Check("result", outcome, says)
 
 
 def phases_exhibit(searches: Sequence[RecordedSearch]) -> doc.Exhibit:
