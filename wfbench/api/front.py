@@ -7,8 +7,14 @@ from __future__ import annotations
 
 from wfbench.api.catalogue import list_runs, remove_runs, run_history, validate_runs
 from wfbench.api.claims import ReproductionResult, reproduce
-from wfbench.api.evaluating import CrossEvaluationResult, EvaluationResult, OrdersResult, evaluate
-from wfbench.api.exporting import ExportResult, export
+from wfbench.api.evaluating import (
+    CrossEvaluationResult,
+    EvaluationResult,
+    OrdersResult,
+    TransferResult,
+    evaluate,
+    verify_transfer,
+)
 from wfbench.api.gating import (
     BaselineResult,
     CalibrationResult,
@@ -43,11 +49,10 @@ from wfbench.api.plugin_tools import (
     plugins,
 )
 from wfbench.api.policies import LoadedPolicy, load_policy
-from wfbench.api.ranking import BoardResult, board
+from wfbench.api.publishing import BoardResult, ExportResult, board, export
 from wfbench.api.reporting import ReportResult, make_report, report_all
 from wfbench.api.results import Progress, Result
 from wfbench.api.revisions import BisectResult, RevisionCheckResult, bisect, check_against
 from wfbench.api.runs import Matrix, Run, load_run
 from wfbench.api.searching import resume, run
-from wfbench.api.transfer import TransferResult, verify_transfer
 from wfbench.contract import CollectError, NotComparableError, PluginError, UsageError, WfbenchError

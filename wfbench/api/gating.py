@@ -22,6 +22,7 @@ from wfbench.benchmarks.gate.learning_baseline import LearningCheck
 from wfbench.benchmarks.gate.speed_check import SpeedCheck
 from wfbench.benchmarks.measure.cases import select_cases
 from wfbench.benchmarks.measure.model import Settings
+from wfbench.benchmarks.revisions.series import RevisionCheck
 from wfbench.benchmarks.statistics.verdicts import ALPHA, MINIMUM_EFFECT
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report import show
@@ -34,6 +35,7 @@ from wfbench.report.sections.comparison import (
     learning_check_data,
     learning_check_section,
 )
+from wfbench.report.sections.revisions import revisions_data, revisions_section
 from wfbench.settings.selection import Selector
 from wfbench.store.files import write_json, write_whole, writing
 from wfbench.store.places import DEFAULT, new_name
@@ -70,11 +72,11 @@ class ComparisonResult(Result, schema="compare/1"):
 
 
 class CheckResult(Result, schema="verdict/1"):
-    """What was compared with a baseline, and the verdict."""
+    """What was compared with a baseline, or with another revision, and the verdict."""
 
-    check: SpeedCheck | LearningCheck
+    check: SpeedCheck | LearningCheck | RevisionCheck
     directory: Path
-    """Where verdict.json, junit.xml and the samples are."""
+    """Where verdict.json, junit.xml and the samples or pairs are."""
     inconclusive: Strictness = "ok"
 
     @property
@@ -90,6 +92,8 @@ class CheckResult(Result, schema="verdict/1"):
     def verdict(self) -> dict[str, Any]:
         """Return what verdict.json holds."""
         found = self.check
+        if isinstance(found, RevisionCheck):
+            return revisions_data(found, exit_code=self.exit_code)
         if isinstance(found, LearningCheck):
             return learning_check_data(found.baseline.name, found.comparison, self.exit_code)
         more = {"baseline_file": found.baseline_file, "machine": found.machine}
@@ -100,6 +104,8 @@ class CheckResult(Result, schema="verdict/1"):
 
     def _sections(self) -> Sequence[Section]:
         found, strict = self.check, self.inconclusive == "fail"
+        if isinstance(found, RevisionCheck):
+            return [revisions_section(found, strict=strict)]
         if isinstance(found, LearningCheck):
             return [learning_check_section(found.baseline.name, found.comparison, strict=strict)]
         return [check_section(found, found.notes, strict=strict)]
@@ -242,10 +248,7 @@ def check(
 
     Example: wfbench.check("main").passed
     """
-    if md is not None and not Path(md).parent.is_dir():
-        raise UsageError(f"--md {md}: there is no such directory; make it first")
-    usual = Path("results") / "checks" / new_name(datetime.now().astimezone())
-    directory = usual if out is None else Path(out)
+    directory = checks_directory(out, md)
     found = run_check(
         plugin_host(),
         baseline=None if baseline is None else str(baseline),
@@ -259,13 +262,27 @@ def check(
         progress=session_progress(progress),
     )
     result = CheckResult(found, directory, inconclusive)
+    write_verdict(result, md)
+    return result
+
+
+def checks_directory(out: str | Path | None, md: str | Path | None) -> Path:
+    """Return where a check writes its files, before anything is measured."""
+    if md is not None and not Path(md).parent.is_dir():
+        raise UsageError(f"--md {md}: there is no such directory; make it first")
+    usual = Path("results") / "checks" / new_name(datetime.now().astimezone())
+    return usual if out is None else Path(out)
+
+
+def write_verdict(result: CheckResult, md: str | Path | None) -> None:
+    """Write verdict.json, junit.xml and, if asked, a pull-request comment."""
+    directory = result.directory
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
     write_json(directory / "verdict.json", result.schema, result.verdict())
     write_whole(directory / "junit.xml", result.report("junit").encode())
     if md is not None:
         write_whole(Path(md), result.report("md").encode())
-    return result
 
 
 def check_gate(

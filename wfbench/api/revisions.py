@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from wfbench.api.gating import Strictness
+from wfbench.api.gating import CheckResult, Strictness, checks_directory, write_verdict
 from wfbench.api.hosting import plugin_host, plugin_settings
 from wfbench.api.results import Progress, Result, Values, Watcher, as_list
 from wfbench.benchmarks.gate import baseline_store as store
@@ -18,45 +17,15 @@ from wfbench.benchmarks.revisions import check as gate
 from wfbench.benchmarks.revisions.bisecting import Bisection
 from wfbench.benchmarks.revisions.model import METRICS, Pair, Request
 from wfbench.benchmarks.revisions.series import Effort, RevisionCheck, Watch
-from wfbench.contract import ExitCode, UsageError
+from wfbench.contract import UsageError
 from wfbench.report.document import Section
-from wfbench.report.sections.revisions import (
-    bisection_data,
-    bisection_section,
-    revisions_data,
-    revisions_section,
-)
-from wfbench.store.files import write_json, write_whole
-from wfbench.store.places import new_name
+from wfbench.report.sections.revisions import bisection_data, bisection_section
 
 
-class RevisionCheckResult(Result, schema="verdict/1"):
+class RevisionCheckResult(CheckResult, schema="verdict/1"):
     """What differs between two revisions, and the verdict on it."""
 
     check: RevisionCheck
-    directory: Path
-    """Where verdict.json, junit.xml and the pairs are."""
-    inconclusive: Strictness = "ok"
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """OK, REGRESSION, TRIAL_FAILED or INCONCLUSIVE."""
-        return self.check.exit_code(inconclusive_fails=self.inconclusive == "fail")
-
-    @property
-    def passed(self) -> bool:
-        """Whether nothing got worse."""
-        return self.exit_code is ExitCode.OK
-
-    def _values(self) -> Values:
-        return {"out": str(self.directory), **self.verdict()}
-
-    def verdict(self) -> dict[str, Any]:
-        """Return what verdict.json holds."""
-        return revisions_data(self.check, exit_code=self.exit_code)
-
-    def _sections(self) -> Sequence[Section]:
-        return [revisions_section(self.check, strict=self.inconclusive == "fail")]
 
 
 def check_against(
@@ -93,10 +62,7 @@ def check_against(
 
     Example: wfbench.check_against("origin/main", collector="shm").passed
     """
-    if md is not None and not Path(md).parent.is_dir():
-        raise UsageError(f"--md {md}: there is no such directory; make it first")
-    usual = Path("results") / "checks" / new_name(datetime.now().astimezone())
-    directory = usual if out is None else Path(out)
+    directory = checks_directory(out, md)
     chosen = {"env": env, "n_envs": n_envs, "policy": policy}
     given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     requests = [Request(one, **given) for one in as_list(collector)]
@@ -114,10 +80,7 @@ def check_against(
         watch=_watching(progress),
     )
     result = RevisionCheckResult(found, directory, inconclusive)
-    write_json(directory / "verdict.json", result.schema, result.verdict())
-    write_whole(directory / "junit.xml", result.report("junit").encode())
-    if md is not None:
-        write_whole(Path(md), result.report("md").encode())
+    write_verdict(result, md)
     return result
 
 

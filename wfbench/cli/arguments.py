@@ -29,6 +29,10 @@ Options = Annotated[
     ),
 ]
 PolicyName = Annotated[str, "random|network", "Policy that chooses the actions."]
+Policy = Annotated[str, "POLICY", "A policy.npz or a run."]
+Greedy = Annotated[bool, "Always take the most likely action. Default: draw."]
+Horizons = Annotated[list[int] | None, "Steps per episode. Repeatable. [default: 30, 50, 100]"]
+Reds = Annotated[list[str] | None, "Red agent. Repeatable. [default: bline, meander, sleep]"]
 Inconclusive = Annotated[
     Literal["ok", "fail"], "Exit code of an inconclusive result: ok is 0, fail is 4."
 ]

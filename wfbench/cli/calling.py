@@ -53,7 +53,10 @@ def verb(
             asked = {name: given[name] for name in own}
             result = _call(calls, asked, progress, converted) if calls else function(**asked)
             if isinstance(result, Said):
-                _say(result, as_json=wants_json(given["ctx"], flag=given["json"]))
+                if wants_json(given["ctx"], flag=given["json"]):
+                    print_json(result.schema, result.values)
+                else:
+                    sys.stdout.write(result.text)
             elif result is not None:
                 answer(given["ctx"], result, json=given["json"])
 
@@ -123,13 +126,6 @@ def noted() -> Iterator[None]:
         for note in getattr(error, "__notes__", ()):
             sys.stderr.write(f"wfbench: {note}\n")
         raise
-
-
-def _say(said: Said, *, as_json: bool) -> None:
-    if as_json:
-        print_json(said.schema, said.values)
-    else:
-        sys.stdout.write(said.text)
 
 
 @contextmanager

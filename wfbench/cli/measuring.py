@@ -14,9 +14,13 @@ from wfbench.cli.arguments import (
     SELECTOR,
     Collectors,
     Env,
+    Greedy,
+    Horizons,
     NewRuns,
     Options,
+    Policy,
     PolicyName,
+    Reds,
     RunName,
     Runs,
     Seed,
@@ -117,17 +121,13 @@ def evaluate(
         "A policy.npz, a run, or a reference of the environment: random, sleep, reactive.",
     ],
     *,
-    horizon: Annotated[
-        list[int] | None, "Steps per episode. Repeatable. [default: 30, 50, 100]"
-    ] = None,
-    red: Annotated[
-        list[str] | None, "Red agent. Repeatable. [default: bline, meander, sleep]"
-    ] = None,
+    horizon: Horizons = None,
+    red: Reds = None,
     episodes: Annotated[
         int | None,
         typer.Option(min=1, help="Episodes per cell. [default: 1000; 200 with --orders]"),
     ] = None,
-    greedy: Annotated[bool, "Always take the most likely action. Default: draw."] = False,
+    greedy: Greedy = False,
     order: Annotated[
         str | None,
         "Order to follow, for a joint policy or a reference; else the order to judge by. "
@@ -160,20 +160,16 @@ def evaluate(
     """Play a frozen policy on fresh seeds, and compare it with published results."""
 
 
-@verb("wfbench.api.transfer:verify_transfer")
+@verb("wfbench.api.evaluating:verify_transfer")
 def verify_transfer(
-    policy: Annotated[str, "POLICY", "A policy.npz or a run."],
+    policy: Policy,
     *,
     env: Annotated[str, SELECTOR, "The other environment."] = "cyborg",
-    horizon: Annotated[
-        list[int] | None, "Steps per episode. Repeatable. [default: 30, 50, 100]"
-    ] = None,
-    red: Annotated[
-        list[str] | None, "Red agent. Repeatable. [default: bline, meander, sleep]"
-    ] = None,
+    horizon: Horizons = None,
+    red: Reds = None,
     episodes: Annotated[int, "Episodes per cell in the other environment."] = 250,
     home_episodes: Annotated[int, "Episodes per cell where it was trained."] = 4000,
-    greedy: Annotated[bool, "Always take the most likely action. Default: draw."] = False,
+    greedy: Greedy = False,
     order: Annotated[
         str | None, "Order that a joint policy is to follow. [default: all in turn]"
     ] = None,

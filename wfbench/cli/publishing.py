@@ -8,16 +8,14 @@ from typing import Annotated, Literal
 import typer
 
 from wfbench.api.results import Result
-from wfbench.cli.arguments import SELECTOR, Runs, Seed
+from wfbench.cli.arguments import SELECTOR, Greedy, Policy, Runs, Seed
 from wfbench.cli.calling import progress_lines, verb
 from wfbench.store.places import DEFAULT
 
-Greedy = Annotated[bool, "Always take the most likely action. Default: draw."]
 
-
-@verb("wfbench.api.exporting:export")
+@verb("wfbench.api.publishing:export")
 def export(
-    policy: Annotated[str, "POLICY", "A policy.npz or a run."],
+    policy: Policy,
     *,
     to: Annotated[
         Literal["agent", "onnx", "torch"],
@@ -59,10 +57,10 @@ def board(
     The total is the sum of the mean returns against each red agent over each horizon for which
     results are published.
     """
-    from wfbench.api import ranking
+    from wfbench.api import publishing
 
     with progress_lines() as progress:
-        found = ranking.board(
+        found = publishing.board(
             *(policies or ()),
             env=env,
             episodes=episodes,

@@ -1,25 +1,26 @@
-"""`wfbench.export`: a policy in a form that needs no wfbench."""
+"""`wfbench.export` and `wfbench.board`: policies that leave wfbench, and policies ranked."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wfbench import __version__
-from wfbench.api.evaluating import HORIZONS, REDS, find_played
+from wfbench.api.evaluating import EPISODES, HORIZONS, REDS, find_played
 from wfbench.api.hosting import plugin_host
-from wfbench.api.results import Result, Rows, Values
-from wfbench.contract import UsageError
+from wfbench.api.results import Progress, Result, Rows, Values, Watcher
+from wfbench.contract import EnvSpec, UsageError
 from wfbench.orders import format_order, parse_order
 from wfbench.orders.compliance import DEFAULT as DEFAULT_DEFINITION
 from wfbench.policies.export import WRITERS, Exported
 from wfbench.policies.export.readme import readme
-from wfbench.report.sections.policies import exported_section
+from wfbench.report.sections.policies import board_section, exported_section
+from wfbench.search import board as boards
 from wfbench.search import evaluation, subjects
 from wfbench.search.evaluation import Setup
 from wfbench.search.subjects import Subject
@@ -29,8 +30,6 @@ from wfbench.store.places import DEFAULT
 
 if TYPE_CHECKING:
     from wfbench.report.document import Section
-
-EPISODES = 1000
 
 
 class ExportResult(Result, schema="export/1"):
@@ -143,3 +142,87 @@ def _said(subject: Subject, exported: Exported, episodes: int, seed: int) -> dic
             "python": platform.python_version(),
         },
     }
+
+
+class BoardResult(Result, schema="board/1"):
+    """Entries by total return, the best first."""
+
+    env: str
+    episodes: int
+    seed: int
+    greedy: bool
+    cells: tuple[boards.Cell, ...]
+    entries: tuple[boards.BoardEntry, ...]
+
+    def _values(self) -> Values:
+        values = {"env": self.env, "episodes": self.episodes, "seed": self.seed}
+        cells = [f"{red} {steps}" for red, steps in self.cells]
+        return {**values, "greedy": self.greedy, "cells": cells, "entries": self._rows()}
+
+    def _rows(self) -> Rows:
+        return [
+            {"rank": rank, **asdict(entry)}
+            | {"total": entry.total, "half_interval": entry.half_interval}
+            for rank, entry in enumerate(self.entries, start=1)
+        ]
+
+    def _sections(self) -> Sequence[Section]:
+        return [board_section(self.env, self.cells, self.entries, self.seed, greedy=self.greedy)]
+
+
+def board(
+    *policies: str | Path,
+    env: str = "cage2",
+    episodes: int = EPISODES,
+    greedy: bool = False,
+    collector: str = "vector",
+    seed: int = 0,
+    out: str | Path = DEFAULT,
+    progress: Watcher | None = None,
+) -> BoardResult:
+    """Rank stored policies, reference rules and published results by total return.
+
+    policies: policy files or runs. Default: every run in `out` that has a policy.
+    env: where all of them play.
+    greedy: policies take their most likely actions; reference rules stay as they are.
+
+    Example: wfbench.board("results/runs/mine").save("board.md")
+    """
+    if episodes < 2:
+        raise UsageError(f"episodes is {episodes}; an interval needs at least 2")
+    host, place = plugin_host(), Path(out)
+    [choice] = select(host, {"env": [env]})["env"]
+    spec = choice.spec
+    if not isinstance(spec, EnvSpec):
+        raise UsageError(f"{env} is not an environment")
+    [chosen] = select(host, {"collector": [collector]})["collector"]
+    cells = boards.board_cells(spec.published)
+    names = [str(policy) for policy in policies] or _stored(place)
+    jobs = dict.fromkeys(names, "") | {one.name: one.summary for one in spec.references}
+    entries = [boards.published_entry(found, cells) for found in spec.published]
+    for done, (name, rule) in enumerate(jobs.items()):
+        if progress is not None:
+            progress(Progress(done, len(jobs), f"playing {name}"))
+        sharp = greedy and not rule
+        subject = find_played(name, place, env, None, greedy=sharp, replaced=(evaluation.RED,))
+        home = subject if rule else find_played(name, place, None, None, greedy=False)
+        entries.append(
+            boards.played_entry(
+                subject,
+                cells,
+                collector=chosen,
+                episodes=episodes,
+                seed=seed,
+                kind="reference" if rule else "policy",
+                knew_red="no" if rule else boards.trained_against(home, cells),
+                about=rule,
+            )
+        )
+    return BoardResult(spec.name, episodes, seed, greedy, cells, boards.ranked(entries))
+
+
+def _stored(out: Path) -> list[str]:
+    found = sorted(path.parent.name for path in out.glob("*/policy.npz"))
+    if not found:
+        raise UsageError(f"no run in {out} has a policy; name policies, or train one")
+    return found
