@@ -43,13 +43,14 @@ class OrderResult:
     """Whether it cannot be told from the best order; None if that was not tested."""
 
     @classmethod
-    def of(cls, text: str, found: OrderSummary, *, pooled: bool = False) -> OrderResult:
+    def of(cls, search: RecordedSearch, found: OrderSummary) -> OrderResult:
         """Make it from all trainings of an order."""
+        pooled = find_definition(search.config.definition).pooled
         best, several = found.best, len(found.trainings) > 1
         half = found.between if several else found.within
         untested = pooled and math.isnan(best.compliance)
         return cls(
-            order=text,
+            order=search.written(found.order),
             score=found.mean,
             low=found.mean - half,
             high=found.mean + half,
@@ -85,11 +86,7 @@ def order_results(search: RecordedSearch) -> tuple[OrderResult, ...]:
     The best one comes first; in a joint run that is the one the answer names.
     """
     if search.findings is None:
-        pooled = find_definition(search.config.definition).pooled
-        return tuple(
-            OrderResult.of(search.written(one.order), one, pooled=pooled)
-            for one in by_order(search.finished())
-        )
+        return tuple(OrderResult.of(search, one) for one in by_order(search.finished()))
     answer = search.findings.answer
     if answer is None:
         return ()
@@ -104,8 +101,4 @@ def best_result(search: RecordedSearch) -> OrderResult | None:
     if search.joint:
         return next(iter(order_results(search)), None)
     best = search.best()
-    if best is None:
-        return None
-    pooled = find_definition(search.config.definition).pooled
-    summary = OrderSummary(best.order, (best,))
-    return OrderResult.of(search.written(best.order), summary, pooled=pooled)
+    return None if best is None else OrderResult.of(search, OrderSummary(best.order, (best,)))

@@ -150,11 +150,9 @@ def _bench(path: Path) -> RunRecord:
     settings = plan.settings
     asked = [settings.rounds, settings.seconds, settings.steps, settings.smoke]
     status = _status(path, complete=session.finished, smoke=settings.smoke)
-    odd = [label for one in equal_work(session) for label in one.odd]
     if status == "complete" and not is_sound(session):
-        status, why = "unsound", "a sample failed"
-        if odd:
-            why = f"unequal work: {', '.join(odd)}"
+        odd = ", ".join(label for one in equal_work(session) for label in one.odd)
+        status, why = "unsound", f"unequal work: {odd}" if odd else "a sample failed"
         said = f"{why}; {said}"
     work, seed = _digest("bench", cases, env, asked), settings.seed
     found = RunRecord(path.name, path, "bench", status, plan.created, said, work, figures, seed)

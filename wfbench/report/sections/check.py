@@ -8,12 +8,12 @@ from typing import Any
 
 from wfbench.benchmarks.gate.speed_check import CellVerdict, SpeedCheck
 from wfbench.benchmarks.statistics.verdicts import Verdict
-from wfbench.report.document import Check, Dots, Exhibit, Fact, Section
+from wfbench.report.document import Check, Dots, Exhibit, Section
 from wfbench.store.decoding import decode
 from wfbench.store.event_log import plain
 
 from .bench import work_check
-from .common import table, worst
+from .common import facts, table, worst
 from .comparison import decode_comparison, gate_outcome, learning_check_section, outcome_of
 from .revisions import decode_revisions, revisions_section
 
@@ -34,9 +34,9 @@ def check_section(found: SpeedCheck, notes: Sequence[str] = (), *, strict: bool 
     return Section(
         title=f"Check against {found.baseline}",
         kind="check",
-        headline=Check("result", worst(checks), headline(found)),
+        headline=Check("result", worst(checks), outcome(found)[1]),
         checks=checks,
-        facts=(Fact("baseline", found.baseline), Fact("reference", found.reference)),
+        facts=facts({"baseline": found.baseline, "reference": found.reference}),
         notes=(*_common_shift(found), *notes),
         exhibits=(
             Exhibit(
@@ -68,7 +68,7 @@ def check_data(found: SpeedCheck, notes: Sequence[str], **more: Any) -> dict[str
     values: Mapping[str, Any] = asdict(found)
     stored = {name: values[name] for name in _STORED}
     data: dict[str, Any] = plain({"notes": list(notes), **stored, **more})
-    verdict, says = _outcome(found)
+    verdict, says = outcome(found)
     return {"verdict": verdict, "headline": says, **data}
 
 
@@ -85,12 +85,8 @@ def stored_check_section(values: Mapping[str, Any]) -> Section:
     return check_section(found, [str(note) for note in values["notes"]])
 
 
-def headline(found: SpeedCheck) -> str:
-    """Return the outcome in one line; what is broken is named."""
-    return _outcome(found)[1]
-
-
-def _outcome(found: SpeedCheck) -> tuple[str, str]:
+def outcome(found: SpeedCheck) -> tuple[str, str]:
+    """Return the outcome in one word, and in one line that names what is worse or broken."""
     if found.failed:
         broken = [cell.label for cell in found.cells if cell.failures]
         broken += [label for work in found.unequal for label in work.odd]

@@ -10,12 +10,12 @@ from wfbench.benchmarks.compare.model import Cell, Comparison, Learned
 from wfbench.benchmarks.gate.learning_baseline import learning_verdict
 from wfbench.benchmarks.statistics.learning import NonInferiority, TimeToThreshold
 from wfbench.benchmarks.statistics.verdicts import Verdict
-from wfbench.report.document import Check, Dots, Exhibit, Fact, Outcome, Section
+from wfbench.report.document import Check, Dots, Exhibit, Outcome, Section
 from wfbench.report.written import many
 from wfbench.store.decoding import decode
 from wfbench.store.event_log import plain
 
-from .common import made_by, table, worst
+from .common import facts, made_by, table, worst
 
 _OUTCOMES: Mapping[Verdict, Outcome] = {
     Verdict.REGRESSED: "bad",
@@ -64,10 +64,8 @@ def comparison_section(found: Comparison, *, brief: bool = False) -> Section:
         kind="comparison",
         headline=Check("result", worst(checks), headline(found)),
         checks=checks,
-        facts=(
-            Fact("old", ", ".join(found.old)),
-            Fact("new", ", ".join(found.new)),
-            Fact("basis", found.basis),
+        facts=facts(
+            {"old": ", ".join(found.old), "new": ", ".join(found.new), "basis": found.basis}
         ),
         exhibits=made_by(command, (exhibit for exhibit in exhibits if exhibit.table.rows)),
         notes=tuple(_brief_notes(found) if brief else _notes(found)),

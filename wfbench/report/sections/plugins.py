@@ -11,12 +11,12 @@ from wfbench.contract import FactorySpec
 from wfbench.host import values
 from wfbench.host.manager import Offer, PluginRow
 from wfbench.host.options import all_options
-from wfbench.report.document import Check, Column, Exhibit, Fact, Outcome, Section
+from wfbench.report.document import Check, Column, Exhibit, Outcome, Section
 from wfbench.report.written import many
 from wfbench.testing.fault_watch import FAULTS, LIMIT, STEP_DEADLINE, FaultSeen
 from wfbench.testing.promise import PromiseResult
 
-from .common import list_section, table
+from .common import facts, list_section, table
 
 _EXTRAS = ("batched", "suffix", "documented", "conditions", "source", "measure", "app")
 """Fields that descriptors of some kinds have."""
@@ -55,16 +55,16 @@ def inventory_section(rows: Sequence[PluginRow]) -> Section:
 def offer_section(offer: Offer) -> Section:
     """Return where a plugin comes from, what it can do and its options."""
     spec, source = offer.spec, offer.source
-    facts = {"from": str(source), "file": source.file, "plugin": source.plugin, "api": spec.api}
+    told = {"from": str(source), "file": source.file, "plugin": source.plugin, "api": spec.api}
     if isinstance(spec, FactorySpec):
-        facts["factory"] = spec.factory
-        facts["capabilities"] = ", ".join(sorted(spec.capabilities)) or "none"
+        told["factory"] = spec.factory
+        told["capabilities"] = ", ".join(sorted(spec.capabilities)) or "none"
     for extra in _EXTRAS:
         if getattr(spec, extra, None) is not None:
-            facts[extra] = getattr(spec, extra)
+            told[extra] = getattr(spec, extra)
     excuses = getattr(spec, "cannot", {}).items()
-    told = ((name, str(value)) for name, value in facts.items())
-    exhibits = [Exhibit("", "", table("what | value", told))]
+    about = ((name, str(value)) for name, value in told.items())
+    exhibits = [Exhibit("", "", table("what | value", about))]
     rows = []
     for option in all_options(spec) if isinstance(spec, FactorySpec) else ():
         bare = " (may be given bare)" if option.name == getattr(spec, "positional", None) else ""
@@ -163,19 +163,16 @@ def faults_section(found: Sequence[FaultSeen], sources: Mapping[str, str], comma
     used = dict.fromkeys(seen.outcome for seen in found)
     lost = sum(seen.outcome not in _SOUND for seen in found)
     says = f"{len(rows) - 1} faults in {many(len(collectors), 'collector')}"
-    return Section(
-        title="Faults",
-        kind="faults",
-        headline=Check("faults", "open" if lost else "good", f"{says}, {lost} not reported"),
-        facts=tuple(Fact(name, sources[name]) for name in collectors if name in sources),
-        exhibits=(
-            Exhibit(
-                "What does a caller see of each fault?",
-                "Seconds are from the fault until the caller knew.",
-                table(("fault", *map(Column, collectors)), rows),
-                command,
-            ),
-        ),
+    return list_section(
+        "faults",
+        "Faults",
+        "open" if lost else "good",
+        f"{says}, {lost} not reported",
+        table(("fault", *map(Column, collectors)), rows),
+        "Seconds are from the fault until the caller knew.",
+        asks="What does a caller see of each fault?",
+        command=command,
+        facts=facts({name: sources.get(name) for name in collectors}),
         notes=tuple(
             f"{_WORDS.get(word, word)}: {_MEANINGS[word]}" for word in _MEANINGS if word in used
         ),

@@ -13,7 +13,7 @@ from wfbench.report.formats.markdown import whole_markdown
 from wfbench.report.written import duration
 from wfbench.store.files import write_whole
 
-from .common import machine_facts, table
+from .common import facts, machine_facts, table
 
 _OUTCOMES: Mapping[str, doc.Outcome] = {"reproduced": "good", "not reproduced": "bad"}
 """Every other verdict leaves it undecided."""
@@ -32,13 +32,9 @@ def reproduction_section(found: Reproduction) -> doc.Section:
     return doc.Section(
         title="Documented claims",
         kind="reproduction",
-        headline=doc.Check(
-            "claims",
-            "bad" if found.failed else "good",
-            f"{quick}{first}",
-        ),
+        headline=doc.Check("claims", "bad" if found.failed else "good", f"{quick}{first}"),
         checks=checks,
-        figures=(doc.Fact("seed", str(found.seed)), doc.Fact("time", duration(found.seconds))),
+        figures=facts({"seed": found.seed, "time": duration(found.seconds)}),
         facts=(doc.Fact("started", found.created), *machine_facts(found.machine)),
         exhibits=(_claims(found), *_tables(found)),
         notes=tuple(_notes(found)),
@@ -109,26 +105,19 @@ def _claims(found: Reproduction) -> doc.Exhibit:
 def _tables(found: Reproduction) -> Iterator[doc.Exhibit]:
     for claim in found.claims:
         for part in () if claim.finding is None else claim.finding.tables:
-            title = f"{claim.name}: {part.title}"
-            yield doc.Exhibit(title, *_drawn(part), found.command, _picture(part))
+            yield _exhibit(f"{claim.name}: {part.title}", part, found.command)
 
 
-def _drawn(part: FindingTable) -> tuple[str, doc.Table]:
-    """Return how to read a table of a finding, and the table."""
+def _exhibit(title: str, part: FindingTable, command: str) -> doc.Exhibit:
+    """Return a table of a finding; factors are drawn."""
     heads = [doc.Column(name) for name in part.columns]
     if not part.factors:
-        return "", table(heads, part.rows)
-    heads[2] = doc.Column(part.columns[2], "x", interval=(part.columns[3], part.columns[4]))
-    return "A factor above 1 is a gain; the axis is logarithmic.", doc.Table(
-        tuple(heads), part.rows
-    )
-
-
-def _picture(part: FindingTable) -> doc.Bars | None:
-    if not part.factors:
-        return None
+        return doc.Exhibit(title, "", table(heads, part.rows), command)
     group, label, factor, low, high = part.columns
-    return doc.Bars(label, factor, low, high, group=group, log=True)
+    heads[2] = doc.Column(factor, "x", interval=(low, high))
+    reading = "A factor above 1 is a gain; the axis is logarithmic."
+    picture = doc.Bars(label, factor, low, high, group=group, log=True)
+    return doc.Exhibit(title, reading, doc.Table(tuple(heads), part.rows), command, picture)
 
 
 def _notes(found: Reproduction) -> Iterator[str]:

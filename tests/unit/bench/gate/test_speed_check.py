@@ -31,7 +31,7 @@ from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Session,
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import EnvRef, NotComparableError, UsageError
 from wfbench.report import render
-from wfbench.report.sections.check import check_data, check_section, headline
+from wfbench.report.sections.check import check_data, check_section, outcome
 
 LABELS = ("sequential", "pipe", "shm", "async", "vector")
 MACHINE = {"cpu": "one", "usable_cores": 2}
@@ -172,7 +172,7 @@ def test_a_reference_that_got_slower_is_found_by_what_the_others_gain() -> None:
     found = checked(4, {"sequential": 0.5}, threshold=HERE)
     assert [cell.label for cell in found.with_verdict(Verdict.REGRESSED)] == ["sequential"]
     assert len(found.with_verdict(Verdict.IMPROVED)) == 4
-    assert "sequential got slower" in headline(found)
+    assert "sequential got slower" in outcome(found)[1]
 
 
 def test_where_all_others_fall_both_causes_are_told() -> None:
@@ -205,7 +205,7 @@ def test_a_failing_sample_counts_before_everything_else() -> None:
     found = checked(7, {"vector": 0.5}, spoil=failing)
     assert found.exit_code(inconclusive_fails=False) == 3
     assert found.cells[2].failures == ("it hung",)
-    assert "shm" in headline(found)
+    assert "shm" in outcome(found)[1]
 
 
 def busy(session: Session) -> Session:
@@ -254,7 +254,7 @@ def unequal(session: Session) -> Session:
 def test_a_collector_that_collects_something_else_fails() -> None:
     found = checked(8, spoil=unequal)
     assert found.exit_code(inconclusive_fails=False) == 3
-    assert headline(found) == "FAILED: pipe could not be measured soundly"
+    assert outcome(found)[1] == "FAILED: pipe could not be measured soundly"
 
 
 def test_too_few_rounds_to_reach_any_p_value_are_inconclusive() -> None:
