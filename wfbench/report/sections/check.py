@@ -91,9 +91,11 @@ def outcome(found: SpeedCheck) -> tuple[str, str]:
         broken = [cell.label for cell in found.cells if cell.failures]
         broken += [label for work in found.unequal for label in work.odd]
         return "failed", f"FAILED: {_names(broken)} could not be measured soundly"
-    verdicts = (Verdict.REGRESSED, Verdict.INCONCLUSIVE)
-    named = {one: _names([cell.label for cell in found.with_verdict(one)]) for one in verdicts}
-    return gate_outcome(named, "got slower")
+    slower, unsure = (
+        _names([cell.label for cell in found.with_verdict(one)])
+        for one in (Verdict.REGRESSED, Verdict.INCONCLUSIVE)
+    )
+    return gate_outcome(slower and f"{slower} got slower", unsure)
 
 
 def _row(cell: CellVerdict) -> tuple[object, ...]:

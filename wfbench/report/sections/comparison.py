@@ -124,22 +124,19 @@ def learning_check_data(baseline: str, found: Comparison, exit_code: int) -> dic
 
 
 def _learning_outcome(found: Comparison) -> tuple[str, str]:
-    named: dict[Verdict, list[str]] = {}
-    for one in found.learned:
-        named.setdefault(learning_verdict(one), []).append(f"{one.metric} of {one.name}")
-    return gate_outcome(
-        {verdict: "; ".join(names) for verdict, names in named.items()}, "learned worse"
+    worse, unsure = (
+        "; ".join(f"{o.metric} of {o.name}" for o in found.learned if learning_verdict(o) is one)
+        for one in (Verdict.REGRESSED, Verdict.INCONCLUSIVE)
     )
+    return gate_outcome(worse and f"{worse} learned worse", unsure)
 
 
-def gate_outcome(named: Mapping[Verdict, str], worse: str) -> tuple[str, str]:
-    """Return the outcome of a check in one word, and in one line that names what is `worse`."""
-    for verdict, line in (
-        (Verdict.REGRESSED, f"REGRESSED: {{}} {worse}"),
-        (Verdict.INCONCLUSIVE, "no regression found; inconclusive: {}"),
-    ):
-        if named.get(verdict):
-            return str(verdict), line.format(named[verdict])
+def gate_outcome(worse: str, unsure: str) -> tuple[str, str]:
+    """Return the outcome of a check in one word, and in one line of what is worse or not known."""
+    if worse:
+        return str(Verdict.REGRESSED), f"REGRESSED: {worse}"
+    if unsure:
+        return str(Verdict.INCONCLUSIVE), f"no regression found; inconclusive: {unsure}"
     return "ok", "no regression"
 
 

@@ -66,14 +66,11 @@ def outcome(found: RevisionCheck) -> tuple[str, str]:
     """Return the outcome in one word, and in one line that names what is worse or not known."""
     if found.failures:
         return "failed", f"FAILED: {'; '.join(found.failures)} could not be measured"
-    regressed = found.with_verdict(Verdict.REGRESSED)
-    if regressed:
-        return str(Verdict.REGRESSED), f"REGRESSED: {'; '.join(map(_moved, regressed))}"
-    open_cells = found.with_verdict(Verdict.INCONCLUSIVE)
-    if open_cells:
-        named = "; ".join(f"{limits(cell.latest)} in {cell.name}" for cell in open_cells)
-        return str(Verdict.INCONCLUSIVE), f"no regression found; inconclusive: {named}"
-    return gate_outcome({}, "")
+    unsure = found.with_verdict(Verdict.INCONCLUSIVE)
+    return gate_outcome(
+        "; ".join(map(_moved, found.with_verdict(Verdict.REGRESSED))),
+        "; ".join(f"{limits(cell.latest)} in {cell.name}" for cell in unsure),
+    )
 
 
 def _moved(cell: RevisionCell) -> str:
