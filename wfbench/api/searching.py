@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -12,6 +12,7 @@ from typing import Any, TypedDict, Unpack
 from wfbench.api.hosting import plugin_host
 from wfbench.api.results import Options, Progress, Result, Values, Watcher, as_list
 from wfbench.api.runs import Matrix, Run, write_report
+from wfbench.collecting.keeping import keep_open
 from wfbench.contract import Executor, UsageError
 from wfbench.report.document import Section
 from wfbench.report.run_plan import RunPlan
@@ -21,7 +22,8 @@ from wfbench.search.engine import run_searches
 from wfbench.search.hooks import HookObserver
 from wfbench.search.job import SearchJob
 from wfbench.search.launching import resumed, started
-from wfbench.search.planning import plan_jobs, prepared, restored_executor
+from wfbench.search.planning import plan_jobs, restored_executor
+from wfbench.search.preparing import prepare
 from wfbench.search.recording import Observer
 from wfbench.search.search import Search
 from wfbench.settings import sources
@@ -175,11 +177,12 @@ def run_resolved(
     chosen = sources.select_run(plugin_host(), resolved)
     executor = chosen["executor"][0].build()
     watch = _Watch(progress)
-    early = prepared(resolved.config, chosen) if executor.in_process else nullcontext()
-    with closing(executor), early, compiled_beside(chosen["trainer"][0]):
-        jobs = plan_jobs(resolved.config, chosen)
-        opened = started(jobs, out, name, watch.observers, smoke=smoke, width=executor.width)
-        return _searched(opened, executor, watch)
+    with closing(executor), keep_open():
+        prepare(executor, resolved.config, chosen)
+        with compiled_beside(chosen["trainer"][0]):
+            jobs = plan_jobs(resolved.config, chosen)
+            opened = started(jobs, out, name, watch.observers, smoke=smoke, width=executor.width)
+            return _searched(opened, executor, watch)
 
 
 def resume_resolved(

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Self
 
-from wfbench.contract import EnvInfo, Plan, Policy, ResettableCollector, Rollout, UsageError
+from wfbench.contract import (
+    Collector,
+    EnvInfo,
+    Plan,
+    Policy,
+    ResettableCollector,
+    Rollout,
+    UsageError,
+)
 
 _idle: dict[tuple[str, int], ResettableCollector] | None = None
 """Open collectors that nobody uses, by key and number of environments; None: none are kept."""
+_early = ExitStack()
+"""What collectors prepared and nobody may have taken over; ends with `keep_open`."""
 
 
 @contextmanager
@@ -24,11 +34,19 @@ def keep_open() -> Iterator[None]:
         return
     _idle = {}
     try:
-        yield
+        with _early:
+            yield
     finally:
         idle, _idle = _idle, None
         for collector in idle.values():
             collector.close()
+
+
+def prepare_open(collector: Collector, plan: Plan) -> None:
+    """Within `keep_open`, let a `PreparedCollector` begin to start what takes long."""
+    begin = getattr(collector, "prepared", None)
+    if begin is not None and _idle is not None:
+        _early.enter_context(begin(plan))
 
 
 class KeptCollector:

@@ -98,6 +98,7 @@ __all__ = [
     "Policy",
     "PolicySnapshot",
     "PreparedCollector",
+    "PreparedExecutor",
     "Published",
     "Reference",
     "Reporter",

@@ -57,3 +57,13 @@ class Executor(Protocol):
 
     def close(self) -> None:
         """End every call and release everything; safe to call twice."""
+
+
+class PreparedExecutor(Executor, Protocol):
+    """An executor that can start its workers before there is anything for them to do."""
+
+    def prepare(self, call: Call) -> None:
+        """Start every worker without waiting for it, and have each run this call first.
+
+        There is no news of it.
+        """

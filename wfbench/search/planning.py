@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from wfbench.collecting.seeding import make_plan
 from wfbench.contract import UsageError
 from wfbench.host import values
 from wfbench.host.manager import PluginHost
@@ -47,16 +45,6 @@ def plan_jobs(config: RunConfig, chosen: Mapping[str, Sequence[Choice]]) -> list
     if config.joint:
         _ = jobs[0].drawn_orders
     return jobs
-
-
-def prepared(
-    config: RunConfig, chosen: Mapping[str, Sequence[Choice]]
-) -> AbstractContextManager[None]:
-    """Let the first collector begin to start what takes long, if it can, until it is opened."""
-    job = SearchJob(config, *[chosen[kind][0] for kind in KINDS])
-    plan = make_plan(job.training_ref(()), job.cadence.n_envs or config.n_envs, config.seed)
-    begin = getattr(job.collector.build(), "prepared", None)
-    return nullcontext() if begin is None else begin(plan)
 
 
 def stored_config(job: SearchJob, run: str, created: str, *, smoke: bool) -> StoredConfig:

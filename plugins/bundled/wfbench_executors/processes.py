@@ -13,6 +13,8 @@ _HANDOVER = 60.0
 """Seconds in which a worker must have taken a call."""
 _CLOSE_GRACE = 6.0
 """Seconds in which an idle worker must have closed its collectors."""
+_UNTOLD = -1
+"""The key of a call of which nobody wants to hear."""
 _EXIT_GRACE = 1.0
 """Grace period for an exit code after a worker has closed its connection."""
 
@@ -28,14 +30,20 @@ class ProcessesExecutor:
         self._idle: list[Child] = []
         self._busy: dict[int, Child] = {}
 
+    def prepare(self, call: Call) -> None:
+        """Start all workers; each runs this call before its first other one."""
+        while len(self._idle) + len(self._busy) < self.width:
+            self._idle.append(_start())
+            _take(self._idle[-1], _UNTOLD, call)
+
     def submit(self, key: int, call: Call) -> None:
         """Begin a call."""
-        while self._idle and not _take(self._idle[-1], call):
+        while self._idle and not _take(self._idle[-1], key, call):
             # It died while it had nothing to do.
             _end(self._idle.pop())
         if not self._idle:
             self._idle.append(_start())
-            _take(self._idle[-1], call)
+            _take(self._idle[-1], key, call)
         self._busy[key] = self._idle.pop()
 
     def wait(self, seconds: float) -> list[News]:
@@ -64,10 +72,11 @@ class ProcessesExecutor:
     def _receive(self, key: int) -> list[News]:
         worker = self._busy[key]
         try:
-            received = [News(key, kind, value) for kind, value in worker.channel.receive()]
+            told = [News(*one) for one in worker.channel.receive()]
         except EOFError:
             del self._busy[key]
             return [News(key, "lost", f"its worker process {_end(worker, _EXIT_GRACE)}")]
+        received = [news for news in told if news.key == key]
         if received and received[-1].kind == "ended":
             self._idle.append(self._busy.pop(key))
         return received
@@ -82,10 +91,10 @@ def _start() -> Child:
         raise ExecutorError(f"a worker process could not be started: {error}") from error
 
 
-def _take(worker: Child, call: Call) -> bool:
+def _take(worker: Child, key: int, call: Call) -> bool:
     """Hand over a call; return whether the worker took it."""
     try:
-        worker.channel.send(call, _HANDOVER)
+        worker.channel.send((key, call), _HANDOVER)
     except OSError:
         return False
     return True

@@ -14,7 +14,7 @@ def main(descriptor: str) -> None:
     channel = parent_channel(descriptor)
     with keep_open(), suppress(EOFError, BrokenPipeError):
         while True:
-            call = channel.recv()
+            key, call = channel.recv()
             for value in load_object(call.function)(call.argument):
-                channel.send(("value", value))
-            channel.send(("ended", None))
+                channel.send((key, "value", value))
+            channel.send((key, "ended", None))

@@ -20,6 +20,7 @@ from wfbench.search.engine import RETRIES, run_searches
 from wfbench.search.launching import started
 from wfbench.search.planning import plan_jobs
 from wfbench.settings.selection import select
+from wfbench.testing.harness import footprint
 from wfbench_executors.local import LocalExecutor
 from wfbench_executors.processes import ProcessesExecutor
 
@@ -255,6 +256,17 @@ class TestProcesses:
                 found = _values(executor, first, first + 1)
                 assert found == [list(range(3 + first)), list(range(4 + first))]
             assert len(executor._idle) == 2
+
+    def test_prepared_workers_run_a_first_call_of_which_nobody_hears(self) -> None:
+        with closing(ProcessesExecutor(workers=2)) as executor:
+            executor.prepare(Call("builtins:range", 5))
+            early = footprint.children()
+            assert len(early) == 2
+            for key in (1, 2):
+                executor.submit(key, Call("builtins:range", key))
+            assert _values(executor, 1, 2) == [[0], [0, 1]]
+            assert footprint.children() == early
+        assert not footprint.children()
 
     def test_a_killed_worker_is_told_with_its_signal(self) -> None:
         with closing(ProcessesExecutor(workers=1)) as executor:

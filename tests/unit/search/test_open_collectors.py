@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import psutil
 import pytest
 
+from wfbench.collecting.keeping import keep_open
 from wfbench.contract import PluginError
+from wfbench.search.engine import run_searches
+from wfbench.search.planning import KINDS
+from wfbench.search.preparing import prepare
 from wfbench.testing.harness import footprint
+from wfbench_executors.local import LocalExecutor
 from wfbench_executors.processes import ProcessesExecutor
 
 _SHM = "shm:workers=1"
@@ -72,6 +80,43 @@ def test_a_worker_process_keeps_its_collector(
     assert processes.finished == 6
     assert _EACH <= len(processes.pids) <= 2 * _EACH
     assert not any(psutil.pid_exists(pid) for pid in processes.pids)
+
+
+@pytest.mark.parametrize(
+    ("executor", "early"), [(LocalExecutor(), 1), (ProcessesExecutor(workers=2), 2)]
+)
+def test_trainings_take_over_the_processes_that_were_prepared(
+    make_job: Callable[..., Any],
+    begin: Callable[..., Any],
+    processes: Seen,
+    executor: Any,
+    early: int,
+) -> None:
+    job = make_job(collector=_SHM, workflows=4, batch=2, searcher="random")
+    with closing(executor), keep_open():
+        prepare(executor, job.config, {kind: (getattr(job, kind),) for kind in KINDS})
+        deadline = time.monotonic() + 60
+        while len(processes.pids) < early:
+            assert time.monotonic() < deadline
+            processes({"event": "prepared"})
+        prepared = set(processes.pids)
+        run_searches([begin(job, "r", processes)], executor)
+        assert len(processes.pids) == early * _EACH
+    assert len(prepared) == early
+    assert not footprint.children()
+
+
+def test_what_was_prepared_and_is_broken_is_told_by_the_training(
+    make_job: Callable[..., Any], begin: Callable[..., Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    job = make_job(collector=_SHM, batch=1)
+    broken = replace(job.trainer, spec=replace(job.trainer.spec, factory="no.such:Trainer"))
+    job = replace(job, trainer=broken)
+    with closing(ProcessesExecutor(workers=1)) as executor:
+        prepare(executor, job.config, {kind: (getattr(job, kind),) for kind in KINDS})
+        with pytest.raises(PluginError, match=r"no\.such"):
+            run_searches([begin(job, "r")], executor)
+    assert capfd.readouterr().err == ""
 
 
 def test_a_learner_that_breaks_leaves_no_collector(
