@@ -69,7 +69,8 @@ def rank(model: WorkflowModel, *orders: Order) -> Ranking:
     footholds = np.uint32(sum(1 << host for host in model.footholds))
     fixed = [0 if host < 0 else 1 << host for host in model.fix_host]
     return Ranking(
-        place=np.where(fix_unit < 0, -1, positions[:, fix_unit]),
+        # Row by row for any number of orders: the compiled pass has a version for each layout.
+        place=np.where(fix_unit < 0, -1, positions.take(fix_unit, axis=1)),
         hosts=of_unit[np.array(orders)],
         footholds=footholds,
         host_bit=np.array(fixed, dtype=np.uint32) & ~footholds,

@@ -170,7 +170,8 @@ class Shaper:
     def _orders_of(self, rollout: Rollout) -> NDArray[np.int64]:
         """Return the order in force in each row, an index into `orders`."""
         if self._code is None:
-            return np.broadcast_to(np.int64(0), rollout.actions.shape)
+            # An array of its own, so that the compiled pass has one version for both.
+            return np.zeros(rollout.actions.shape, dtype=np.int64)
         obs = rollout.obs.reshape(*rollout.actions.shape, -1)
         return self._code.decode(obs[..., -self._code.size :])
 
