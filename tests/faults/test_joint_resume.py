@@ -151,15 +151,18 @@ def test_a_matrix_of_collectors_gives_the_same_results(
 
 
 def test_a_joint_run_ends_when_its_time_is_up(
-    wfbench: Wfbench, third_party: dict[str, str], tmp_path: Path
+    wfbench: Wfbench, whole: Any, third_party: dict[str, str], tmp_path: Path
 ) -> None:
+    whole(wfbench, third_party, "1")  # it leaves nothing to compile, which a limit does not count
     argv = [*RUN, "--joint-episodes", "1000000", "--max-seconds", "4"]
     done = wfbench(*argv, "--out", str(tmp_path), "--name", "r", env=third_party)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in (tmp_path / "r/events.jsonl").read_text().splitlines()]
     assert lines[-1]["event"] == "run-finished"
     assert lines[-1]["reason"] == "wall-time"
-    assert lines[-1]["time"]["elapsed"] < 40, "a million episodes take hours"
+    late = [line["event"] for line in lines if line["time"]["elapsed"] > 4]
+    assert late.count("update") <= 1, "what had begun may end"
+    assert "workflow-started" not in late
     [first, *_] = [line for line in lines if line["event"] == "workflow-finished"]
     assert (first["stage"], first["reason"]) == ("joint", "wall-time")
     assert (tmp_path / "r" / "policy.npz").exists()

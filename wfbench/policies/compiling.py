@@ -21,13 +21,18 @@ from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
+from wfbench.processes.compile_time import compile_began, compile_ended
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_FLAGS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_FLAGS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
-class _CollectionPause(event.Listener):
-    """Switches garbage collection off while numba compiles, which makes much and leaves little."""
+class _Compilation(event.Listener):
+    """Notes when numba compiles, and switches garbage collection off meanwhile.
+
+    Compiling makes much garbage and leaves little.
+    """
 
     def __init__(self) -> None:
         self._nested = 0
@@ -36,6 +41,7 @@ class _CollectionPause(event.Listener):
     def on_start(self, _event: Any) -> None:
         """Switch it off at the start of the outermost compilation."""
         if self._nested == 0:
+            compile_began()
             self._switch_on = gc.isenabled()
             gc.disable()
         self._nested += 1
@@ -43,12 +49,14 @@ class _CollectionPause(event.Listener):
     def on_end(self, _event: Any) -> None:
         """Switch it on again at the end of that one."""
         self._nested -= 1
-        if self._nested == 0 and self._switch_on:
-            gc.enable()
+        if self._nested == 0:
+            compile_ended()
+            if self._switch_on:
+                gc.enable()
 
 
 _register: Any = event.register  # without annotations of its own
-_register("numba:compile", _CollectionPause())
+_register("numba:compile", _Compilation())
 
 
 def part(function: Function, **flags: Any) -> Function:
@@ -56,7 +64,7 @@ def part(function: Function, **flags: Any) -> Function:
 
     Making it callable from Python would take as long as all the rest of its compilation.
     """
-    found: Function = register_jitable(no_cfunc_wrapper=True, **_FLAGS, **flags)(function)
+    found: Function = register_jitable(**_FLAGS, **flags)(function)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -64,7 +64,8 @@ def added(*laps: Mapping[str, float]) -> dict[str, float]:
 class Stopwatch:
     """Measures the time during which anything is going on, however many things at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] | None = None) -> None:
+        self._clock = clock or perf_counter
         self._going = 0
         self._since = 0.0
         self._before = 0.0
@@ -72,15 +73,15 @@ class Stopwatch:
     def start(self) -> None:
         """Note that one more thing has begun."""
         if not self._going:
-            self._since = perf_counter()
+            self._since = self._clock()
         self._going += 1
 
     def stop(self) -> None:
         """Note that one of them has ended."""
         self._before = self.elapsed()
-        self._since = perf_counter()
+        self._since = self._clock()
         self._going -= 1
 
     def elapsed(self) -> float:
         """Return the seconds until now."""
-        return self._before + (perf_counter() - self._since if self._going else 0.0)
+        return self._before + (self._clock() - self._since if self._going else 0.0)

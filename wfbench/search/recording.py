@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from wfbench.processes.compile_time import compile_seconds
 from wfbench.store.events import EventTime, LogEntry, RunEvent, encode_event
 from wfbench.store.run import RunStore
 
@@ -25,24 +26,39 @@ class Recorder:
         self.env_steps_spent = store.entries[-1].env_steps_spent if store.entries else 0
         self._store = store
         self._observers = tuple(observers)
-        self.watch = Stopwatch()
-        """Runs while anything of this search is going on, in whatever process the work is done."""
+        # They run while anything of this search is going on, in whatever process it is done.
+        self._watch, self._compile_watch = Stopwatch(), Stopwatch(compile_seconds)
         self._elapsed_before = store.entries[-1].time.elapsed if store.entries else 0.0
 
     @property
     def elapsed(self) -> float:
         """Return the seconds that passed while anything of this search was going on."""
-        return self._elapsed_before + self.watch.elapsed()
+        return self._elapsed_before + self._watch.elapsed()
+
+    @property
+    def limited(self) -> float:
+        """Return the elapsed seconds that a time limit counts: all but those of compiling here."""
+        return self.elapsed - self._compile_watch.elapsed()
+
+    def start(self) -> None:
+        """Note that one more thing of this search has begun."""
+        self._watch.start()
+        self._compile_watch.start()
+
+    def stop(self) -> None:
+        """Note that one of them has ended."""
+        self._watch.stop()
+        self._compile_watch.stop()
 
     @contextmanager
     def working(self) -> Iterator[None]:
         """Count the time inside as work of the search itself."""
-        self.watch.start()
+        self.start()
         try:
             with self.clock.phase("loop"):
                 yield
         finally:
-            self.watch.stop()
+            self.stop()
 
     def record(
         self,

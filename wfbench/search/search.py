@@ -117,13 +117,13 @@ class Search:
                 return None
             self._received[task.workflow] = deque()
             self._record_received()
-        self._recorder.watch.start()
+        self._recorder.start()
         until = None if left is None else time.time() + left
         return replace(task, pace=self._pace, until=until)
 
     def stop(self) -> None:
         """Note that a training that was started has ended or was lost."""
-        self._recorder.watch.stop()
+        self._recorder.stop()
 
     def receive(self, task: TrainingTask, value: Update | Trained | Failure) -> None:
         """Take what a training yielded; it is recorded when its turn has come."""
@@ -263,7 +263,7 @@ class Search:
         return None
 
     def _seconds_left(self) -> float | None:
-        return self._budget.seconds_left(self._recorder.elapsed)
+        return self._budget.seconds_left(self._recorder.limited)
 
     def _finish(self, reason: str) -> None:
         events = (entry.event for entry in self.store.entries)

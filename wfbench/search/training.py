@@ -12,6 +12,7 @@ from wfbench.collecting.seeding import Purpose, make_plan, purpose_seed
 from wfbench.contract import Collector, EnvInfo, Policy, Rollout, Trainer, TrainerSetup, UpdateStats
 from wfbench.orders.compliance import Shaped, Shaper, find_definition
 from wfbench.orders.forms import shown_code
+from wfbench.processes.compile_time import compile_seconds
 from wfbench.store.events import (
     BUDGET,
     COMPLIANT,
@@ -51,6 +52,7 @@ class Training:
         self._job = job
         self._task = task
         self._clock = PhaseClock()
+        self._compiled_before = compile_seconds()
         self._pace = task.pace
         config, budget = job.config, task.budget
         # Where one env does the work of many, its last episodes stand for theirs.
@@ -76,7 +78,7 @@ class Training:
             try:
                 with clock.phase("start_up"), calling(f"trainer {job.trainer.spec.name!r}"):
                     trainer = self._trainer(info)
-                self._pace = replace(self._pace, start=clock.elapsed())
+                self._pace = replace(self._pace, start=self._counted())
                 policy, ending = yield from self._learn(collector, trainer)
             finally:
                 with clock.phase("start_up"):
@@ -111,7 +113,7 @@ class Training:
         with clock.phase("update"), calling(who):
             policy = trainer.policy()
         while True:
-            began = clock.elapsed()
+            began = self._counted()
             with clock.phase("idle"):
                 rollout = collector.collect(policy, self._task.budget.next_steps(self._used))
             clock.divide(rollout.counters)
@@ -137,7 +139,7 @@ class Training:
             if ending is not None:
                 return policy, ending
             policy = learned
-            longest = max(longest, clock.elapsed() - began)
+            longest = max(longest, self._counted() - began)
             self._pace = replace(self._pace, rollout=longest)
 
     def _shaper(self) -> Shaper:
@@ -154,7 +156,14 @@ class Training:
 
     def _seconds_left(self) -> float | None:
         until = self._task.until
-        return None if until is None else until - time.time()
+        return None if until is None else until - time.time() + self._compiled()
+
+    def _compiled(self) -> float:
+        """Return the seconds of compiling so far: they say nothing of what follows."""
+        return compile_seconds() - self._compiled_before
+
+    def _counted(self) -> float:
+        return self._clock.elapsed() - self._compiled()
 
     def _report(
         self, rollout: Rollout, shaped: Shaped, judged: Summary, stats: UpdateStats | None
@@ -214,7 +223,7 @@ class Training:
     def _sweep(self, policy: Policy) -> tuple[Summary, int]:
         """Evaluate every order the policy was trained for, and under stress; return the means."""
         job, task = self._job, self._task
-        began = self._clock.elapsed()
+        began = self._counted()
         orders = (task.order,) if task.order else job.drawn_orders
         steps = 0
         with self._clock.phase("search"):
@@ -223,12 +232,12 @@ class Training:
                 steps += plan.env_steps * len(orders)
                 if name == NORMAL:
                     judged = summarise(rows_of(episodes), pooled=self._pooled)
-        self._pace = replace(self._pace, evaluation=self._clock.elapsed() - began)
+        self._pace = replace(self._pace, evaluation=self._counted() - began)
         return judged, steps
 
     def _evaluate(self, policy: Policy) -> tuple[Summary, int]:
         job = self._job
-        began = self._clock.elapsed()
+        began = self._counted()
         with self._clock.phase("search"):
             played = play(
                 job.ref,
@@ -240,5 +249,5 @@ class Training:
                 seed=self._task.seed,
                 n_envs=job.config.n_envs,
             )
-        self._pace = replace(self._pace, evaluation=self._clock.elapsed() - began)
+        self._pace = replace(self._pace, evaluation=self._counted() - began)
         return summarise(played.rows[0], pooled=self._pooled), played.env_steps

@@ -8,6 +8,7 @@ from queue import Empty, SimpleQueue
 from time import perf_counter
 
 from wfbench.contract import DeadlineError
+from wfbench.processes.compile_time import compile_seconds
 
 _LEAVING = 1.0
 """Grace period for tasks that are no longer wanted."""
@@ -23,12 +24,12 @@ class ThreadTask(threading.Thread):
         self._function = function
         self._finished = finished
         self.wanted = True
-        self.last_beat = perf_counter()
+        self.last_beat = _counted(perf_counter())
         self.error: BaseException | None = None
 
     def beat(self, now: float) -> bool:
         """Report progress; return False if the result is no longer wanted."""
-        self.last_beat = now
+        self.last_beat = _counted(now)
         return self.wanted
 
     def run(self) -> None:
@@ -41,11 +42,17 @@ class ThreadTask(threading.Thread):
             self._finished.put(self)
 
 
+def _counted(now: float) -> float:
+    """Return the time of a clock that stands still while this process compiles."""
+    return now - compile_seconds()
+
+
 def run_all(functions: Sequence[Callable[[ThreadTask], None]], limit: float, what: str) -> None:
     """Run the functions at the same time, until all are done or one has failed.
 
     Raise what the first to fail raised, or DeadlineError once one has not called `beat` for `limit`
-    seconds. A thread that hangs cannot be ended: it is abandoned, and its results are ignored.
+    seconds, without those in which this process compiled. A thread that hangs cannot be ended: it
+    is abandoned, and its results are ignored.
     """
     finished: SimpleQueue[ThreadTask] = SimpleQueue()
     pending = {ThreadTask(function, finished) for function in functions}
@@ -53,7 +60,7 @@ def run_all(functions: Sequence[Callable[[ThreadTask], None]], limit: float, wha
         task.start()
     try:
         while pending:
-            wait = min(task.last_beat for task in pending) + limit - perf_counter()
+            wait = min(task.last_beat for task in pending) + limit - _counted(perf_counter())
             try:
                 done = finished.get(timeout=max(wait, 0.0))
             except Empty:

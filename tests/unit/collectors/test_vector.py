@@ -12,6 +12,7 @@ from wfbench.collecting.seeding import make_plan
 from wfbench.contract import Acts, Deadlines, EnvRef, PluginError, UsageError, WorkerError
 from wfbench.contract.errors import DeadlineError
 from wfbench.policies import NetworkPolicy, RandomPolicy
+from wfbench.processes.compile_time import compile_began, compile_ended
 from wfbench_collectors.sequential import SequentialCollector
 from wfbench_collectors.threads import run_all
 from wfbench_collectors.vector import VectorCollector
@@ -213,3 +214,14 @@ def test_progress_postpones_the_deadline():
             task.beat(time.perf_counter())
 
     run_all([slow], 1.2, "a test")
+
+
+def test_the_deadline_does_not_count_compiling():
+    def slow(_task):
+        compile_began()
+        time.sleep(0.6)
+        compile_ended()
+
+    run_all([slow], 0.2, "a test")
+    with pytest.raises(DeadlineError, match="a test took longer"):
+        run_all([lambda _task: time.sleep(5.0)], 0.2, "a test")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.event import trigger_event
 
 from wfbench.contract import CollectError, PluginError, UsageError
 from wfbench.orders.compliance import find_definition
@@ -177,11 +178,33 @@ def test_wall_time_ends_a_run_between_rollouts(
 ) -> None:
     ticks = count(100.0, 0.004)
     monkeypatch.setattr("wfbench.search.phases.perf_counter", lambda: next(ticks))
+    monkeypatch.setattr("wfbench.processes.compile_time.perf_counter", lambda: 0.0)
     search = begin(make_job(collector="sequential", max_seconds=1.5, workflows=1000))
     search.run()
     assert 0.5 < search.recorded().elapsed <= 1.5
     assert _events(search)[-1]["reason"] == "wall-time"
     assert search.finished
+
+
+def test_compiling_does_not_count_towards_wall_time(
+    make_job: Make, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks, compiled = count(100.0, 0.004), 0.0
+    monkeypatch.setattr("wfbench.search.phases.perf_counter", lambda: next(ticks) + compiled)
+    monkeypatch.setattr("wfbench.processes.compile_time.perf_counter", lambda: compiled)
+
+    def compile_once(event: Any) -> None:
+        nonlocal compiled
+        if event["event"] == "update" and not compiled:
+            with trigger_event("numba:compile"):
+                compiled = 60.0
+
+    job = make_job(collector="sequential", max_seconds=1.5, workflows=1000)
+    search = begin(job, "r", compile_once)
+    search.run()
+    assert 0.5 < search.recorded().elapsed - compiled <= 1.5
+    assert _events(search)[-1]["reason"] == "wall-time"
+    assert len(search.finished) > 1
 
 
 def test_one_env_does_the_steps_of_all_that_are_configured(make_job: Make, begin: Begin) -> None:
