@@ -132,7 +132,8 @@ def bench(
     smoke: two very short rounds that show whether it works at all.
     out, name: the samples are kept in OUT/NAME.
 
-    Every sample comes from a fresh process, and every round measures each case once.
+    Every sample comes from a fresh process, and every round measures each case once, in turns with
+    the first case that has as many environments.
 
     Example: wfbench.bench(collector=[MyCollector, "vector"], n_envs=50).rows()
     """

@@ -83,8 +83,8 @@ def bench(
 ) -> None:
     """Measure how fast collectors are on an environment.
 
-    Every sample comes from a fresh process. Every round measures each case once, in a shuffled
-    sequence, and each sample is kept in the run directory at once. The exit code is 3 if a sample
+    Every sample comes from a fresh process. Every round measures each case once, in turns with the
+    first case, and each sample is kept in the run directory at once. The exit code is 3 if a sample
     failed or synchronous collectors did not collect the same transitions.
     """
 

@@ -109,6 +109,28 @@ def memory_bytes(processes: list[psutil.Process]) -> int:
     return total
 
 
+def shared_bytes(processes: list[psutil.Process], others: int) -> int:
+    """Return the bytes that `memory_bytes` leaves to so many others with the same libraries.
+
+    Of a page that n processes map, each counts one nth. Where others live beside these only for
+    the sake of a comparison, n is too large.
+    """
+    total = 0.0
+    for process in processes if others else ():
+        with suppress(OSError):
+            folder = Path(f"/proc/{process.pid}")
+            counted = _kilobytes(folder / "smaps_rollup", "Pss_File")
+            whole = _kilobytes(folder / "status", "RssFile")
+            if whole > counted > 0:
+                total += whole / max(1.0, whole / counted - others) - counted
+    return int(1024 * total)
+
+
+def _kilobytes(file: Path, name: str) -> int:
+    found = re.search(rf"^{name}:\s*(\d+)", file.read_text(encoding="ascii"), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
 def taken(*, busy: float, idle: float, own: float, limit: float) -> float:
     """Return the CPU seconds that others took from a process tree that used `own`.
 

@@ -19,6 +19,7 @@ from wfbench.benchmarks.compare.model import (
 from wfbench.benchmarks.measure.model import Case, Measurement, Session
 from wfbench.benchmarks.measure.saved import load_machine, load_session
 from wfbench.benchmarks.measure.summary import BUSY, max_foreign_cores
+from wfbench.benchmarks.measure.turns import Figure, cpu_of, rate_of
 from wfbench.benchmarks.statistics.intervals import (
     outliers,
     rate_estimate,
@@ -48,11 +49,13 @@ class Metric:
     unit: str
     value: Callable[[Measurement], float]
     higher_is_better: bool = False
+    of_turns: Figure | None = None
+    """The figure of some turns, where turns show it."""
 
 
 METRICS: Mapping[str, Metric] = {
-    "rate": Metric("transitions/s", lambda m: m.rate, higher_is_better=True),
-    "cpu": Metric("CPU µs/transition", lambda m: m.cpu_us),
+    "rate": Metric("transitions/s", lambda m: m.rate, higher_is_better=True, of_turns=rate_of),
+    "cpu": Metric("CPU µs/transition", lambda m: m.cpu_us, of_turns=cpu_of),
     "memory": Metric("MB", lambda m: m.memory / 2**20),
     "start-up": Metric("s of start-up", lambda m: m.start_up),
 }
@@ -73,10 +76,15 @@ class Side:
 
     def values(self, key: Key, metric: Metric, reference: str | None = None) -> list[float]:
         """Return one value per clean sample: the figure, or its ratio to the reference's."""
-        own = self.session.clean(self.session.index(key))
+        index = self.session.index(key)
+        own = self.session.clean(index)
         if reference is None:
             return [metric.value(m) for m in own.values()]
-        base = self.session.clean(self.session.index((reference, key[1])))
+        other = self.session.index((reference, key[1]))
+        if metric.of_turns is not None:
+            logs = self.session.log_ratios(index, other, metric.of_turns)
+            return [math.exp(value) for value in logs.values()]
+        base = self.session.clean(other)
         return [metric.value(m) / metric.value(base[n]) for n, m in own.items() if n in base]
 
     def hashes(self, key: Key) -> dict[int, str]:

@@ -246,12 +246,12 @@ def cells_of(session: Session, reference: str) -> tuple[BaselineCell, ...]:
 
 def _cell(session: Session, index: int, reference: str) -> BaselineCell:
     case = session.cases[index]
-    others = session.clean(session.index((reference, case.n_envs)))
-    clean = {number: m for number, m in session.clean(index).items() if number in others}
+    logs = session.log_ratios(index, session.index((reference, case.n_envs)))
+    clean = {number: m for number, m in session.clean(index).items() if number in logs}
     return BaselineCell(
         case=case,
         rounds=tuple(clean),
-        log_ratios=tuple(math.log(m.rate / others[number].rate) for number, m in clean.items()),
+        log_ratios=tuple(logs.values()),
         rates=tuple(m.rate for m in clean.values()),
         cpu_us=fmean(m.cpu_us for m in clean.values()) if clean else math.nan,
     )

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfbench.contract import CollectError, Shipment, load_object
+from wfbench.contract import CollectError, load_object
 from wfbench.processes.children import parent_channel
 from wfbench.processes.isolated import Isolated, IsolationError
 from wfbench.processes.limits import ONE_THREAD
 
 
-def call_in_fresh_process(
-    function: str, arguments: tuple[Any, ...], limit: float, shipment: Shipment | None = None
-) -> Any:
+def call_in_fresh_process(function: str, arguments: tuple[Any, ...], limit: float) -> Any:
     """Return what the function of this import path returns for these arguments.
 
     Raises CollectError if it raised, took its process along, or took more than `limit` seconds.
-    `shipment` is a class that the process needs and cannot import.
     """
     process = Isolated("wfbench.benchmarks.measure.fresh_process", ONE_THREAD)
     try:
-        answer = process.ask((function, arguments, shipment), limit)
+        answer = process.ask((function, arguments), limit)
     except IsolationError as error:
         raise CollectError(str(error)) from error
     finally:
@@ -33,10 +30,8 @@ def call_in_fresh_process(
 def main(descriptor: str) -> None:
     """Answer one request; runs in the fresh process."""
     connection = parent_channel(descriptor)
-    function, arguments, shipment = connection.recv()
+    function, arguments = connection.recv()
     try:
-        if shipment is not None:
-            shipment.install()
         answer = load_object(function)(*arguments)
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a result
         answer = CollectError(error_line(error))
@@ -45,4 +40,10 @@ def main(descriptor: str) -> None:
 
 def error_line(error: Exception) -> str:
     """Return the type and the message of an error in one line."""
-    return f"{type(error).__name__}: {' '.join(str(error).split()) or 'no message'}"
+    kind, message = error_parts(error)
+    return f"{kind}: {message or 'no message'}"
+
+
+def error_parts(error: Exception) -> tuple[str, str]:
+    """Return the type and the message of an error, each in one line."""
+    return type(error).__name__, " ".join(str(error).split())

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from wfbench.benchmarks.measure.turns import Figure, log_ratio_of, rate_of
 from wfbench.contract import EnvRef, UsageError
 
 POLICIES = ("random", "network")
@@ -51,6 +52,8 @@ class Settings:
     """Cases are points of curves."""
     proof: bool = True
     """Deterministic cases prove what they collect beyond the ends of episodes, untimed."""
+    turns: bool = True
+    """Cases take turns with the first one with as many environments, where they can."""
 
     def __post_init__(self) -> None:
         for name in ("rounds", "steps"):
@@ -117,6 +120,15 @@ class Measurement:
     """The system's load average over the last minute when the window began."""
     proof: EpisodeProof | None = None
     """Made in the first round by deterministic cases, between warm-up and window."""
+    turns: tuple[tuple[int, float, float], ...] = ()
+    """Transitions, seconds and CPU seconds of each turn, if it took turns with the first case."""
+    beside: tuple[tuple[int, float, float], ...] = ()
+    """The turns that the first case with as many environments took with it."""
+
+    @property
+    def total(self) -> tuple[int, float, float]:
+        """The whole window as if it were one turn."""
+        return self.transitions, self.wall, self.cpu
 
     @property
     def rate(self) -> float:
@@ -180,6 +192,21 @@ class Session:
     def clean(self, case: int) -> dict[int, Measurement]:
         """Return the measurements of one case by round that may be part of a mean."""
         return {number: m for number, m in self.measurements(case).items() if not m.marks}
+
+    def log_ratios(self, case: int, other: int, figure: Figure = rate_of) -> dict[int, float]:
+        """Return the log of a figure over that of another case in the same round, by round.
+
+        From their turns where they took turns, else from their windows.
+        """
+        mine, theirs = self.clean(case), self.clean(other)
+        first = [one.n_envs for one in self.cases].index(self.cases[case].n_envs) == other
+        return {
+            number: log_ratio_of(figure, m.turns, m.beside)
+            if first and m.beside
+            else math.log(figure([m.total]) / figure([theirs[number].total]))
+            for number, m in mine.items()
+            if number in theirs
+        }
 
     def index(self, key: tuple[str, int]) -> int:
         """Return which case has this key."""

@@ -8,17 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from wfbench.benchmarks.measure.fresh_process import call_in_fresh_process
 from wfbench.benchmarks.measure.model import Case, Sample, Session, Settings
+from wfbench.benchmarks.measure.rounds import measure_group
 from wfbench.benchmarks.measure.saved import SessionWriter
-from wfbench.benchmarks.measure.trial import DEADLINES
 from wfbench.collecting.seeding import Purpose, purpose_seed
-from wfbench.contract import CollectError, ship_local
 
 _SHUFFLES = 1_000_000
 """Index from which seeds shuffle the rounds, apart from the seeds of the rounds themselves."""
-_SLACK = 120.0
-"""Seconds a sample has on top of its deadlines before its process counts as hung."""
 
 SessionProgress = Callable[[Session], None]
 """Called with the session so far: once before the first sample, then after each."""
@@ -69,31 +65,54 @@ def run_session(
     skip: Skip | None = None,
     enough: Enough | None = None,
 ) -> Session:
-    """Measure every case in every round, one after the other, and keep nothing.
+    """Measure every case in every round and keep nothing.
 
-    If samples may be skipped, the first round goes from few environments to many: what was measured
-    then decides about the rest. If `enough` ends it after fewer rounds, the settings of the session
-    have that number.
+    Cases with as many environments take turns with the first of them, unless samples may be
+    skipped. Then the first round goes from few environments to many, and what was measured in it
+    decides about the rest. If `enough` ends it after fewer rounds, the settings of the session have
+    that number.
     """
     session = Session(tuple(cases), settings, ())
     report = progress or (lambda _: None)
     report(session)
-    plan = list(schedule(len(cases), settings))
-    if skip is not None:
-        first = sorted(plan[: len(cases)], key=lambda one: cases[one.case].n_envs)
-        plan[: len(cases)] = [replace(one, position=i) for i, one in enumerate(first)]
-    for planned in plan:
-        why = None if skip is None else skip(session, planned)
-        if why is None:
-            sample = _take(planned, cases[planned.case], settings)
-        else:
-            sample = replace(planned, skipped=why)
-        session = replace(session, samples=(*session.samples, sample))
-        report(session)
-        whole = len(session.samples) % len(cases) == 0
-        if whole and enough is not None and enough(session):
-            return replace(session, settings=replace(settings, rounds=planned.round + 1))
+    for number, planned in enumerate(_rounds(cases, settings)):
+        if skip is not None and number == 0:
+            planned.sort(key=lambda one: cases[one.case].n_envs)
+        for group in _groups(planned, cases, together=settings.turns and skip is None):
+            why = None if skip is None else skip(session, group[0])
+            if why is None:
+                samples = measure_group(group, cases, settings)
+            else:
+                samples = iter([replace(group[0], skipped=why)])
+            for sample in samples:
+                taken = replace(sample, position=len(session.samples))
+                session = replace(session, samples=(*session.samples, taken))
+                report(session)
+        if enough is not None and enough(session):
+            return replace(session, settings=replace(settings, rounds=number + 1))
     return session
+
+
+def _rounds(cases: Sequence[Case], settings: Settings) -> Iterator[list[Sample]]:
+    plan = list(schedule(len(cases), settings))
+    for start in range(0, len(plan), len(cases)):
+        yield plan[start : start + len(cases)]
+
+
+def _groups(
+    planned: Sequence[Sample], cases: Sequence[Case], *, together: bool
+) -> list[list[Sample]]:
+    """Return which samples of a round are taken beside each other, the first case at the front."""
+    if not together:
+        return [[one] for one in planned]
+    groups: dict[int, list[Sample]] = {}
+    for one in planned:
+        groups.setdefault(cases[one.case].n_envs, []).append(one)
+    for group in groups.values():
+        first = min(group, key=lambda one: one.case)
+        group.remove(first)
+        group.insert(0, first)
+    return list(groups.values())
 
 
 def schedule(num_cases: int, settings: Settings) -> Iterator[Sample]:
@@ -109,14 +128,3 @@ def schedule(num_cases: int, settings: Settings) -> Iterator[Sample]:
         for case in np.random.default_rng(shuffle).permutation(num_cases):
             yield Sample(int(case), number, position, seed)
             position += 1
-
-
-def _take(planned: Sample, case: Case, settings: Settings) -> Sample:
-    limit = DEADLINES.start + DEADLINES.step + settings.seconds + _SLACK
-    function = "wfbench.benchmarks.measure.trial:measure"
-    asked = (case, planned.seed, settings, planned.round)
-    try:
-        found = call_in_fresh_process(function, asked, limit, ship_local(case.factory))
-    except CollectError as error:
-        return replace(planned, failure=str(error))
-    return replace(planned, measurement=found)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from wfbench.benchmarks.measure.model import PHASES, Measurement, Session
 from wfbench.benchmarks.statistics.intervals import (
     Estimate,
+    exp_estimate,
+    mean_estimate,
     outliers,
     rate_estimate,
-    ratio_estimate,
 )
 
 BUSY = 0.1
@@ -209,6 +210,5 @@ def _switches(taken: Collection[Measurement]) -> float | None:
 
 def _ratio(session: Session, index: int) -> Estimate | None:
     first = [case.n_envs for case in session.cases].index(session.cases[index].n_envs)
-    clean, reference = session.clean(index), session.clean(first)
-    pairs = [(m.rate, reference[number].rate) for number, m in clean.items() if number in reference]
-    return None if first == index or not pairs else ratio_estimate(*zip(*pairs, strict=True))
+    logs = list(session.log_ratios(index, first).values())
+    return None if first == index or not logs else exp_estimate(mean_estimate(logs))

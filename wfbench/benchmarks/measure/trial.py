@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from contextlib import ExitStack
 from time import perf_counter_ns
 from typing import Any
 
 from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Settings
 from wfbench.benchmarks.measure.proof import prove_episodes
+from wfbench.benchmarks.measure.turns import Turn
 from wfbench.collecting.seeding import Purpose, make_plan
 from wfbench.contract import (
     CollectError,
@@ -31,77 +33,124 @@ _TOLERANCE = 0.02
 """Largest difference between the sum of the phases and the wall time, as a share of it."""
 
 
-def measure(case: Case, seed: int, settings: Settings, number: int = 0) -> Measurement:
-    """Open a collector, warm it up, collect for as long as the settings say, and close it.
+class Trial:
+    """An open collector that has collected once, and collects when it is told to.
 
     In the first round, number 0, a deterministic case also proves what it collects beyond the ends
     of episodes, unless it is a point of a curve.
     """
-    prove = number == 0 and case.deterministic and settings.proof and not settings.scaling
-    notes = _Notes()
-    logging.getLogger().addHandler(notes)
-    try:
-        collector: Collector = load_object(case.factory)(**case.options)
-        with collector:
-            return _measure_open(case, seed, settings, collector, notes, prove=prove)
-    finally:
-        logging.getLogger().removeHandler(notes)
 
+    def __init__(self, case: Case, seed: int, settings: Settings, number: int = 0) -> None:
+        prove = number == 0 and case.deterministic and settings.proof and not settings.scaling
+        plan = make_plan(case.env, case.n_envs, seed, purpose=Purpose.BENCH, deadlines=DEADLINES)
+        self._steps = settings.steps
+        self._notes = _Notes()
+        self._counted: list[Counters] = []
+        self._turns: list[Turn] = []
+        self._vector_steps, self._untimed_steps = 0, 0
+        self._before: process_tree.Snapshot | None = None
+        with ExitStack() as opened:
+            logging.getLogger().addHandler(self._notes)
+            opened.callback(logging.getLogger().removeHandler, self._notes)
+            self._collector: Collector = load_object(case.factory)(**case.options)
+            opened.enter_context(self._collector)
+            began = perf_counter_ns()
+            info = self._collector.open(plan)
+            ready = perf_counter_ns()
+            self._policy = make_policy(case.policy, info, seed)
+            first = self._collector.collect(self._policy, self._steps)
+            warm = perf_counter_ns()
+            self.start_up, self.warm_up = (ready - began) * 1e-9, (warm - ready) * 1e-9
+            self._batched, self._hash = info.batched, first.transition_hash()
+            self._proof, self._marks = None, list(first.marks)
+            if prove:
+                self._proof, self._marks = prove_episodes(
+                    self._collector, self._policy, first, case.n_envs
+                )
+            self._open = opened.pop_all()
 
-def _measure_open(
-    case: Case,
-    seed: int,
-    settings: Settings,
-    collector: Collector,
-    notes: _Notes,
-    *,
-    prove: bool,
-) -> Measurement:
-    plan = make_plan(case.env, case.n_envs, seed, purpose=Purpose.BENCH, deadlines=DEADLINES)
-    began = perf_counter_ns()
-    info = collector.open(plan)
-    opened = perf_counter_ns()
-    policy = make_policy(case.policy, info, seed)
-    first = collector.collect(policy, settings.steps)
-    warm = perf_counter_ns()
-    proof, marks = None, list(first.marks)
-    if prove:
-        proof, marks = prove_episodes(collector, policy, first, case.n_envs)
-    counted: list[Counters] = []
-    transitions, vector_steps = 0, 0
-    before = process_tree.snapshot(process_tree.tree())
-    started = perf_counter_ns()
-    while (now := perf_counter_ns()) - started < settings.seconds * 1e9:
-        rollout = collector.collect(policy, settings.steps)
-        counted.append(_checked(rollout.counters))
-        transitions += rollout.transitions
-        vector_steps += len(rollout.actions)
-        marks += rollout.marks
-    wall = (now - started) * 1e-9
-    used = process_tree.used_since(before)
-    memory = process_tree.memory_bytes(process_tree.tree())
-    closing = perf_counter_ns()
-    collector.close()
-    return Measurement(
-        start_up=(opened - began) * 1e-9,
-        warm_up=(warm - opened) * 1e-9,
-        wall=wall,
-        cpu=used.cpu,
-        shut_down=(perf_counter_ns() - closing) * 1e-9,
-        transitions=transitions,
-        vector_steps=vector_steps,
-        memory=memory,
-        marks=tuple(dict.fromkeys(marks)),
-        transition_hash=first.transition_hash(),
-        batched=info.batched,
-        notes=tuple(notes.lines),
-        voluntary_switches=used.voluntary_switches,
-        involuntary_switches=used.involuntary_switches,
-        foreign_cpu=used.foreign_cpu,
-        load=before.load,
-        proof=proof,
-        **_summed(counted, wall),
-    )
+    def workers(self) -> list[int]:
+        """Return the processes that this one started, and those that they did."""
+        return [process.pid for process in process_tree.tree()[1:]]
+
+    def settle(self) -> float:
+        """Collect once, untimed: caches are cold after a rest. Return the seconds it took."""
+        began = perf_counter_ns()
+        rollout = self._collector.collect(self._policy, self._steps)
+        self._marks += rollout.marks
+        self._untimed_steps += len(rollout.actions)
+        return (perf_counter_ns() - began) * 1e-9
+
+    def turn(self, seconds: float) -> Turn:
+        """Collect for so long after a rest; the first collect is not timed."""
+        self._begin()
+        self.settle()
+        return self.window(seconds)
+
+    def window(self, seconds: float) -> Turn:
+        """Collect for so long."""
+        before = self._begin()
+        transitions = 0
+        used = process_tree.cpu_seconds(before.processes)
+        started = perf_counter_ns()
+        while (now := perf_counter_ns()) - started < seconds * 1e9:
+            rollout = self._collector.collect(self._policy, self._steps)
+            self._counted.append(_checked(rollout.counters))
+            transitions += rollout.transitions
+            self._vector_steps += len(rollout.actions)
+            self._marks += rollout.marks
+        used = process_tree.cpu_seconds(before.processes) - used
+        self._turns.append(Turn(transitions, (now - started) * 1e-9, used))
+        return self._turns[-1]
+
+    def end(self, others: int = 0) -> Measurement:
+        """Close the collector; return what all turns amount to.
+
+        `others` processes like this one live beside it.
+        """
+        if self._before is None:
+            raise ValueError("a trial without a turn has measured nothing")
+        used = process_tree.used_since(self._before)
+        tree = process_tree.tree()
+        memory = process_tree.memory_bytes(tree) + process_tree.shared_bytes(tree, others)
+        timed = self._vector_steps / (self._vector_steps + self._untimed_steps)
+        voluntary, involuntary = (
+            None if count is None else round(timed * count)
+            for count in (used.voluntary_switches, used.involuntary_switches)
+        )
+        wall = sum(turn.wall for turn in self._turns)
+        closing = perf_counter_ns()
+        self.close()
+        return Measurement(
+            start_up=self.start_up,
+            warm_up=self.warm_up,
+            wall=wall,
+            cpu=sum(turn.cpu for turn in self._turns),
+            shut_down=(perf_counter_ns() - closing) * 1e-9,
+            transitions=sum(turn.transitions for turn in self._turns),
+            vector_steps=self._vector_steps,
+            memory=memory,
+            marks=tuple(dict.fromkeys(self._marks)),
+            transition_hash=self._hash,
+            batched=self._batched,
+            notes=tuple(self._notes.lines),
+            voluntary_switches=voluntary,
+            involuntary_switches=involuntary,
+            load=self._before.load,
+            proof=self._proof,
+            **_summed(self._counted, wall),
+        )
+
+    def _begin(self) -> process_tree.Snapshot:
+        """Return the counters at the beginning of the first turn."""
+        if self._before is None:
+            self._untimed_steps = 0
+            self._before = process_tree.snapshot(process_tree.tree())
+        return self._before
+
+    def close(self) -> None:
+        """Close the collector; safe to call twice."""
+        self._open.close()
 
 
 def make_policy(kind: str, info: EnvInfo, seed: int) -> Policy:

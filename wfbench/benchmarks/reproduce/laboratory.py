@@ -85,8 +85,9 @@ class Laboratory:
 
     def _collect(self, cases: Sequence[CollectCase], **asked: Any) -> list[list[CollectSample]]:
         """Measure as `wfbench bench` does; raise CollectError if a sample failed or is marked."""
-        # Claims compare other payloads and environments, so there is no equal work to prove.
-        settings = Settings(seed=self.seed, proof=False, **asked)
+        # Claims compare other payloads and environments, so there is no equal work to prove, and
+        # hundreds of processes, so that they are measured one after the other.
+        settings = Settings(seed=self.seed, proof=False, turns=False, **asked)
         chosen = [
             select_cases(
                 self.host,

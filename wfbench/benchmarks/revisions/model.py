@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any, NamedTuple
 
-from wfbench.benchmarks.statistics.learning import iqm
+from wfbench.benchmarks.measure.turns import Turn, cpu_of, log_ratio_of, rate_of
 
 METRICS = ("rate", "cpu", "memory", "start-up")
 METRIC_NAMES = {"cpu": "CPU time"}
@@ -27,15 +25,6 @@ class Request:
     def label(self) -> str:
         """What a reader calls it."""
         return f"{self.collector}, {self.n_envs} envs"
-
-
-class Turn(NamedTuple):
-    """What one side did while the other rested."""
-
-    transitions: int
-    wall: float
-    cpu: float
-    """CPU seconds of the whole process tree."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +56,14 @@ class Pair:
     failure: str | None = None
 
     def log_ratio(self, metric: str) -> float:
-        """Return the log of new over old; of turns, the interquartile mean over ABBA blocks.
-
-        What disturbs the machine for some milliseconds falls into a few blocks, which the
-        interquartile mean leaves out.
-        """
+        """Return the log of new over old; of turns, the interquartile mean over ABBA blocks."""
         old, new = self._sides()
         if metric == "memory":
             return log(new.memory / old.memory)
         if metric == "start-up":
             return log(new.start_up / old.start_up)
-        figure = _rate if metric == "rate" else _cpu
-        blocks = zip(_blocks(old.turns), _blocks(new.turns), strict=True)
-        return iqm([log(figure(after) / figure(before)) for before, after in blocks])
+        figure = rate_of if metric == "rate" else cpu_of
+        return log_ratio_of(figure, new.turns, old.turns)
 
     def figures(self, metric: str) -> tuple[float, float]:
         """Return the figure of the old side and of the new, in the unit of `bench`."""
@@ -89,22 +73,10 @@ class Pair:
         if metric == "start-up":
             return old.start_up, new.start_up
         if metric == "rate":
-            return _rate(old.turns), _rate(new.turns)
-        return 1e6 * _cpu(old.turns), 1e6 * _cpu(new.turns)
+            return rate_of(old.turns), rate_of(new.turns)
+        return 1e6 * cpu_of(old.turns), 1e6 * cpu_of(new.turns)
 
     def _sides(self) -> tuple[SideSample, SideSample]:
         if self.old is None or self.new is None:
             raise ValueError(f"the pair was not measured: {self.failure}")
         return self.old, self.new
-
-
-def _blocks(turns: Sequence[Turn]) -> list[Sequence[Turn]]:
-    return [turns[i : i + 2] for i in range(0, len(turns), 2)]
-
-
-def _rate(turns: Sequence[Any]) -> float:
-    return float(sum(t.transitions for t in turns) / sum(t.wall for t in turns))
-
-
-def _cpu(turns: Sequence[Any]) -> float:
-    return float(sum(t.cpu for t in turns) / sum(t.transitions for t in turns))

@@ -1,33 +1,28 @@
-"""Two live processes, one of each revision, that take turns of some milliseconds.
-
-The speed of a machine drifts over tenths of a second, so both sides meet the same machine. The side
-that rests is stopped with all of its workers: what spins or runs freely would disturb the other.
-"""
+"""Two live processes, one of each revision, that take turns of some milliseconds."""
 
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from random import shuffle
 from time import monotonic
 from typing import Any
 
-from wfbench.benchmarks.revisions.model import Pair, Request, SideSample, Turn
+from wfbench.benchmarks.measure.live import TURN, Live, take_turns
+from wfbench.benchmarks.measure.turns import Turn
+from wfbench.benchmarks.revisions.model import Pair, Request, SideSample
 from wfbench.contract import CollectError
 from wfbench.host.manager import PluginSettings
-from wfbench.processes.isolated import Isolated, IsolationError
+from wfbench.processes.isolated import Isolated
 from wfbench.processes.limits import ONE_THREAD
 from wfbench.processes.usage import machine_times
 
-TURN = 0.02
-"""Seconds of a turn; it ends with the collect in which they are over."""
 _LEAST_BLOCKS = 3
-_START, _ANSWER = 420.0, 180.0
-"""Seconds until an opened collector, or any other answer, must be there."""
+_START = 420.0
+"""Seconds until an opened collector must be there."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,8 @@ class Place:
     """Which plugins are loaded."""
 
 
-class LiveSide:
-    """A process of one revision, stopped with all of its workers unless it is asked something."""
+class LiveSide(Live):
+    """A process of one revision."""
 
     def __init__(self, place: Place) -> None:
         beside = os.environ.get("PYTHONPATH", "")
@@ -49,20 +44,7 @@ class LiveSide:
         variables = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
         self._place = place
         self._started = monotonic()
-        self._process = Isolated(Path(__file__).with_name("side.py"), ONE_THREAD | variables)
-        self._members = [self._process.pid]
-
-    def ask(self, *question: Any, limit: float = _ANSWER) -> Any:
-        """Return the answer; raise CollectError if there is none or it is an error."""
-        self._signal(signal.SIGCONT)
-        try:
-            problem, answer = self._process.ask(question, limit)
-        except IsolationError as error:
-            raise CollectError(str(error)) from error
-        self._signal(signal.SIGSTOP)
-        if problem is not None:
-            raise CollectError(f"{problem}: {answer or 'no message'}")
-        return answer
+        super().__init__(Isolated(Path(__file__).with_name("side.py"), ONE_THREAD | variables))
 
     def open(self, request: Request, seed: int, cores: Sequence[int]) -> tuple[float, str | None]:
         """Open the collector; return the seconds it took and the hash of its transitions."""
@@ -73,8 +55,7 @@ class LiveSide:
             "started": self._started,
         }
         start_up, proof, workers = self.ask("open", asked, limit=_START)
-        self._members += workers
-        self._signal(signal.SIGSTOP)
+        self.adopt(workers)
         return start_up, proof
 
     def labels(self, request: Request, distribution: str | None = None) -> list[str]:
@@ -84,42 +65,6 @@ class LiveSide:
             "plugins": asdict(self._place.plugins),
         }
         return list(self.ask("known" if distribution is None else "offered", asked))
-
-    def turn(self, steps: int, cores: Sequence[int]) -> Turn:
-        """Collect for the time of a turn, beginning with its threads dealt over the cores anew.
-
-        Where the system puts the threads of a process decides its speed, and it leaves them there
-        for seconds: without new luck in every turn, the luck of a process would look like a change.
-        """
-        threads = [int(one.name) for pid in self._members for one in _threads(pid)]
-        shuffle(threads)
-        for place, thread in enumerate(threads):
-            _move(thread, {cores[place % len(cores)]})
-        self._signal(signal.SIGCONT)
-        for thread in threads:
-            _move(thread, cores)
-        return Turn(*self.ask("turn", TURN, steps))
-
-    def close(self) -> None:
-        """End the process and everything it started."""
-        self._signal(signal.SIGCONT)
-        self._process.close()
-
-    def _signal(self, number: signal.Signals) -> None:
-        for pid in self._members:
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
-
-
-def _threads(pid: int) -> list[Path]:
-    with suppress(FileNotFoundError):
-        return list(Path(f"/proc/{pid}/task").iterdir())
-    return []
-
-
-def _move(thread: int, cores: Iterable[int]) -> None:
-    with suppress(ProcessLookupError):
-        os.sched_setaffinity(thread, cores)
 
 
 def asked_for(request: Request) -> dict[str, Any]:
@@ -156,8 +101,7 @@ def measure_pair(
             (old_side, old_open), (new_side, new_open) = started[0], started[1]
             sides = old_side, new_side
             steps = planned.steps or old_side.ask("fitting_steps")
-            blocks = (*order, *order[::-1])
-            turns, foreign = _take_turns(sides, steps, seconds, blocks, cores)
+            turns, foreign = _take_turns(sides, steps, seconds, cores, second=order[0] == 1)
             memory = [side.ask("memory") for side in sides]
             ends = [side.ask("end") for side in sides]
     except CollectError as error:
@@ -176,17 +120,16 @@ def _take_turns(
     sides: tuple[LiveSide, LiveSide],
     steps: int,
     seconds: float,
-    order: Sequence[int],
     cores: Sequence[int],
+    *,
+    second: bool,
 ) -> tuple[tuple[list[Turn], list[Turn]], float]:
     """Return the turns of both sides, and the cores that other programs used meanwhile."""
-    turns: tuple[list[Turn], list[Turn]] = ([], [])
-    for side in sides:
-        side.turn(steps, cores)
+    ready = [partial(side.turn, cores, TURN, steps) for side in sides]
+    for turn in ready:
+        turn()
     began, machine = monotonic(), machine_times()
-    while len(turns[0]) < 2 * _LEAST_BLOCKS or sum(t.wall for t in turns[0]) < seconds:
-        for which in order:
-            turns[which].append(sides[which].turn(steps, cores))
+    turns = take_turns(ready, seconds, _LEAST_BLOCKS, second=second)
     own, now = sum(t.cpu for taken in turns for t in taken), machine_times()
     if machine is None or now is None:
         return turns, 0.0

@@ -13,8 +13,6 @@ import signal
 import socket
 import struct
 import sys
-from contextlib import suppress
-from pathlib import Path
 from time import clock_gettime, monotonic, perf_counter, process_time
 from typing import Any
 
@@ -25,7 +23,6 @@ _PROOF = 10
 _COLLECT = 0.005
 """Seconds that one collect should take, so that a turn is several of them."""
 _MOST_STEPS = 50
-_NICE = -20
 
 
 class Side:
@@ -126,15 +123,6 @@ def _host(asked: dict[str, Any]) -> Any:
     return load_plugins(PluginSettings(**asked["plugins"]))
 
 
-def _take_precedence() -> None:
-    """Go before other programs where the system allows it; both sides do."""
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
-    # Where sessions share the cores as groups, niceness counts only within one.
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(_NICE), encoding="ascii")
-
-
 def _clock_of(pid: int) -> int:
     clock = ctypes.c_int()
     if ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock)) != 0:
@@ -184,5 +172,4 @@ def _serve(line: _Line) -> None:
 
 if __name__ == "__main__":
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    _take_precedence()
     _serve(_Line(int(sys.argv[1])))

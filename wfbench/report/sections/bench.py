@@ -138,7 +138,9 @@ def _facts(session: Session) -> Iterator[Fact]:
     yield Fact("environment", f"{first.env.name}: {options}" if options else first.env.name)
     yield Fact("policy", first.policy)
     yield Fact("rounds", f"{settings.rounds}, each case once per round, in shuffled order")
-    yield Fact("a sample", f"a fresh process, at least {short(settings.seconds)} s")
+    in_turns = any(one.measurement and one.measurement.turns for one in session.samples)
+    turns = ", in turns with the first case" if in_turns else ""
+    yield Fact("a sample", f"a fresh process, at least {short(settings.seconds)} s{turns}")
     yield Fact("steps per collect", str(settings.steps))
     yield Fact("seed", str(settings.seed))
     by_source: dict[str, list[str]] = {}

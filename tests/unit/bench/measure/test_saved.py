@@ -31,7 +31,9 @@ MEASURED = Measurement(
     *(0.5, 0.1, 2.0, 3.0, 0.0, 1000, 10, 2**20, {"env": 2.0}, 1, 2, 0, 0, 0.5, 1, (), "h", True)
 )
 SAMPLES = [
-    Sample(0, 0, 0, 7, measurement=MEASURED),
+    Sample(
+        0, 0, 0, 7, measurement=replace(MEASURED, turns=((9, 0.5, 1.0),), beside=((4, 0.5, 2.0),))
+    ),
     Sample(1, 0, 1, 7, failure="it hung"),
     Sample(1, 1, 2, 8, measurement=replace(MEASURED, marks=("restarted",), notes=("odd",))),
 ]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import multiprocessing
 import os
 import re
@@ -25,6 +26,7 @@ from wfbench.benchmarks.measure.model import (
 from wfbench.benchmarks.measure.proof import prove_episodes
 from wfbench.benchmarks.measure.runner import run_session, schedule
 from wfbench.benchmarks.measure.summary import equal_work, summarise
+from wfbench.benchmarks.measure.turns import cpu_of
 from wfbench.collecting.seeding import make_plan
 from wfbench.contract import EnvRef, PluginError, UsageError, register_local
 from wfbench.policies import RandomPolicy
@@ -215,6 +217,57 @@ def test_a_proof_goes_a_step_beyond_an_end_of_every_env_or_says_that_it_does_not
     assert (right.hashes == wrong.hashes[: len(right.hashes)]) == (length == 3000)
     same = right.hashes[0] == wrong.hashes[0]
     assert same == (length > 5)
+
+
+def test_a_ratio_comes_from_turns_and_leaves_disturbed_blocks_out():
+    beside = ((100, 1.0, 1.0),) * 16
+    turns = ((200, 1.0, 0.5),) * 14 + ((200, 50.0, 0.5),) * 2
+    samples = [sample(0, 0), sample(1, 0, wall=9.0, turns=turns, beside=beside), sample(2, 0)]
+    taken = session([case("a"), case("b"), case("c")], samples)
+    assert summarise(taken)[1].ratio.value == pytest.approx(2.0)
+    assert taken.log_ratios(1, 0, cpu_of)[0] == pytest.approx(math.log(0.25))
+    # Another case was not beside it: only their windows can be compared.
+    assert taken.log_ratios(1, 2)[0] == pytest.approx(math.log(2.0 / 9.0))
+
+
+def test_cases_take_turns_with_the_first_of_their_size():
+    cases = [case("a"), case("b"), case("c"), case("d", n_envs=5), case("e", n_envs=5)]
+    settings = Settings(rounds=1, seconds=0.2, steps=2)
+    taken = run_session(cases, settings)
+    assert [one.position for one in taken.samples] == list(range(5))
+    found = [one.measurement for index in range(5) for one in taken.of_case(index)]
+    assert [bool(one.turns) for one in found] == [False, True, True, False, True]
+    for one in (found[1], found[2], found[4]):
+        assert len(one.turns) == len(one.beside) >= 4
+        assert sum(turn[0] for turn in one.turns) == one.transitions
+        assert sum(turn[1] for turn in one.turns) == pytest.approx(one.wall)
+        assert sum(turn[2] for turn in one.turns) == pytest.approx(one.cpu)
+    first = sum(turn[0] for one in found[1:3] for turn in one.beside)
+    assert found[0].transitions == first
+    assert len({one.transition_hash for one in found[:3]}) == 1
+    alone = run_session(cases[:2], dataclasses.replace(settings, turns=False))
+    assert [one.measurement.turns for one in alone.samples] == [(), ()]
+
+
+def test_a_collect_that_is_too_long_for_turns_has_its_window_alone():
+    slow = dataclasses.replace(ENV, options=vars(SyntheticOptions(step=0.002)))
+    cases = [case("a"), dataclasses.replace(case("b"), env=slow)]
+    taken = run_session(cases, Settings(rounds=1, seconds=0.05, steps=5))
+    assert [one.failure for one in taken.samples] == [None, None]
+    assert [one.measurement.beside for one in taken.samples] == [(), ()]
+    assert all(one.measurement.wall >= 0.05 for one in taken.samples)
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_one_that_fails_in_its_turn_does_not_take_the_other_along(broken):
+    env = dataclasses.replace(ENV, options=vars(SyntheticOptions(fault="kill@400")))
+    cases = [case("a"), case("b")]
+    cases[broken] = dataclasses.replace(cases[broken], env=env, deterministic=False)
+    taken = run_session(cases, Settings(rounds=1, seconds=1.0, steps=5))
+    [bad], [good] = taken.of_case(broken), taken.of_case(1 - broken)
+    assert "died with code -9" in bad.failure
+    assert good.measurement.wall >= 1.0
+    assert good.measurement.beside == ()
 
 
 def test_a_real_session_is_whole_and_can_be_written_as_json():

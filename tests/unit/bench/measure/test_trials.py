@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from dataclasses import replace
@@ -11,7 +12,14 @@ import pytest
 
 from wfbench.benchmarks.measure import trial
 from wfbench.benchmarks.measure.cases import rebuild_case, select_cases
-from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Sample, make_settings
+from wfbench.benchmarks.measure.model import (
+    PHASES,
+    Case,
+    Measurement,
+    Sample,
+    Settings,
+    make_settings,
+)
 from wfbench.contract import CollectError, Counters, EnvRef, UsageError
 from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
 from wfbench_collectors.sequential import SequentialCollector
@@ -95,10 +103,17 @@ CASE = Case(
 )
 
 
+def measured(case: Case, settings: Settings, number: int = 0) -> Measurement:
+    one = trial.Trial(case, 1, settings, number)
+    with contextlib.closing(one):
+        one.window(settings.seconds)
+        return one.end()
+
+
 @pytest.mark.usefixtures("clock")
 def test_a_trial_counts_what_it_collects_while_the_clock_runs() -> None:
     settings = make_settings(seconds=0.004, steps=7)
-    found = trial.measure(CASE, 1, settings)
+    found = measured(CASE, settings)
     # Looks at the clock: begin, opened, warm, started, then one before each of four collects.
     assert (found.start_up, found.warm_up, found.shut_down) == pytest.approx((0.001,) * 3)
     assert found.wall == pytest.approx(0.004)
@@ -121,7 +136,7 @@ def test_only_a_first_trial_that_can_be_repeated_proves_its_work(
 ) -> None:
     case = replace(CASE, deterministic=deterministic)
     settings = make_settings(seconds=0.002, steps=2, **changed)
-    assert trial.measure(case, 1, settings, number).proof is None
+    assert measured(case, settings, number).proof is None
 
 
 class Miscounting(SequentialCollector):
@@ -135,7 +150,7 @@ class Miscounting(SequentialCollector):
 def test_phases_that_do_not_make_up_the_time_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "load_object", lambda _: Miscounting)
     with pytest.raises(CollectError, match=r"phases sum to .* s, its wall time is"):
-        trial.measure(CASE, 1, make_settings(seconds=0.01, steps=2))
+        measured(CASE, make_settings(seconds=0.01, steps=2))
 
 
 def test_time_between_collects_is_idle_and_lags_are_averaged() -> None:

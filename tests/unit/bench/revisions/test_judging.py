@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wfbench.benchmarks.measure.turns import Turn
 from wfbench.benchmarks.revisions.building import Build
 from wfbench.benchmarks.revisions.judging import LEAST_ROUNDS, look, narrow_enough
-from wfbench.benchmarks.revisions.model import METRICS, Pair, Request, SideSample, Turn
+from wfbench.benchmarks.revisions.model import METRICS, Pair, Request, SideSample
 from wfbench.benchmarks.revisions.series import AGAIN, Effort, RevisionCheck, compare_revisions
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import ExitCode, UsageError
