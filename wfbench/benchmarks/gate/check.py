@@ -169,6 +169,7 @@ def _slowed(session: Session, label: str) -> Session:
     for position, sample in enumerate(samples):
         taken = sample.measurement
         if taken is not None and session.cases[sample.case].label == label:
-            slower = replace(taken, wall=taken.wall * _PLANTED)
+            turns = tuple((n, wall * _PLANTED, cpu) for n, wall, cpu in taken.turns)
+            slower = replace(taken, wall=taken.wall * _PLANTED, turns=turns)
             samples[position] = replace(sample, measurement=slower)
     return replace(session, samples=tuple(samples))
