@@ -56,6 +56,8 @@ class BatchSlice(EnvSlice):
             self._env: BatchEnv = ref.make_batch(len(self))
             found = self._env.info
         self.info = replace(found, obs_dtype=np.dtype(found.obs_dtype).str, batched=True)
+        if not self._check:
+            self.compiled_step = getattr(self._env, "compiled_step", None)
 
     @contextmanager
     def _attributed(self, prefix: str = "") -> Iterator[None]:

@@ -17,9 +17,15 @@ def draw_rows(
     seeds: NDArray[np.uint64], first_step: int, steps: int
 ) -> Iterator[NDArray[np.float64]]:
     """Yield a row of draws per step, one number per seed, as `uniform_draws` defines them."""
+    for rows in draw_blocks(seeds, first_step, steps):
+        yield from rows
+
+
+def draw_blocks(
+    seeds: NDArray[np.uint64], first_step: int, steps: int
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the same rows, some steps at a time."""
     chunk = max(1, _AT_ONCE // max(1, len(seeds)))
     for start in range(0, steps, chunk):
         numbers = np.arange(start, min(start + chunk, steps), dtype=np.uint64)
-        yield from uniform_draws(
-            seeds[np.newaxis, :], numbers[:, np.newaxis] + np.uint64(first_step)
-        )
+        yield uniform_draws(seeds[np.newaxis, :], numbers[:, np.newaxis] + np.uint64(first_step))

@@ -41,8 +41,8 @@ class InProcessCollector(SynchronousCollector):
     def _fill(self, call: CollectCall) -> Sequence[str]:
         call.buffer.obs[0] = self._obs
         if self._envs is not None:
-            for actions, out in self._play(call):
-                self._envs.step(actions, out)
+            for _ in self._advance(call, self._envs):
+                pass
         self._obs = call.buffer.obs[-1].copy()
         return ()
 

@@ -9,11 +9,11 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.contract import Policy, StepArrays
+from wfbench.contract import Acts, CompiledStep, Policy, StepArrays, SteppingPolicy
 
 from .buffer import RolloutBuffer, checked_acts
 from .deadlines import refuse_late
-from .draws import draw_rows
+from .draws import draw_blocks, draw_rows
 from .phases import Phases
 
 
@@ -47,3 +47,26 @@ def play(
         phases.inference += answered - asked
         phases.env += stepped - answered
         refuse_late(stepped - answered, limit, what)
+
+
+def play_compiled(
+    policy: SteppingPolicy,
+    step: CompiledStep,
+    buffer: RolloutBuffer,
+    seeds: NDArray[np.uint64],
+    first_step: int,
+    phases: Phases,
+    columns: slice = slice(None),
+) -> Iterator[None]:
+    """Play all steps; yield whenever some of them are made."""
+    acts = Acts(*[buffer.arrays[name] for name in Acts._fields])
+    out = StepArrays.among(buffer.arrays)
+    done, asked = 0, perf_counter()
+    for draws in draw_blocks(seeds, first_step, buffer.steps):
+        env = policy.play(step, buffer.obs, draws, acts, out, done, columns)
+        done += len(draws)
+        answered = perf_counter()
+        phases.env += env
+        phases.inference += answered - asked - env
+        yield
+        asked = perf_counter()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.contract import EnvInfo, EnvRef, StepArrays, WorkerError
+from wfbench.contract import CompiledStep, EnvInfo, EnvRef, StepArrays, WorkerError
 from wfbench.contract.record import INFO_FIELDS
 
 from .checks import first_flaw, flaw_of, info_of, refuse_bad_obs, refuse_bad_reward, spaces_of
@@ -29,6 +29,8 @@ class EnvSlice(ABC):
     """
 
     info: EnvInfo
+    compiled_step: CompiledStep | None = None
+    """The step for a `SteppingPolicy`; None where each step must come back here."""
 
     def __init__(
         self,

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.contract import EnvInfo, Plan, Policy, Rollout, StepArrays
+from wfbench.contract import EnvInfo, Plan, Policy, Rollout, StepArrays, SteppingPolicy
 
 from .buffer import RolloutBuffer
 from .lifecycle import Lifecycle
 from .phases import Phases
-from .playing import play
+from .playing import play, play_compiled
+from .scalar import EnvSlice
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,21 @@ class SynchronousCollector(Lifecycle):
             limit=call.plan.deadlines.step if what else math.inf,
             what=what,
         )
+
+    def _advance(
+        self, call: CollectCall, envs: EnvSlice, columns: slice = slice(None)
+    ) -> Iterator[None]:
+        """Make the steps of a call with environments of this process; yield after some of them."""
+        step, policy = envs.compiled_step, call.policy
+        if step and isinstance(policy, SteppingPolicy) and policy.can_play(call.info):
+            seeds = self._seeds[columns]
+            yield from play_compiled(
+                policy, step, call.buffer, seeds, self._first_step, call.phases, columns
+            )
+            return
+        for actions, out in self._play(call, columns):
+            envs.step(actions, out)
+            yield
 
     @abstractmethod
     def _fill(self, call: CollectCall) -> Sequence[str]:

@@ -9,7 +9,8 @@ space. Two optional additions make it more:
   order can be graded. `true_state()` may return the full nested state; it is called on request.
 * a *batched form* (`EnvSpec.batched`), which steps many environments into arrays that the caller
   owns, without a loop in Python. Given the same env seed it must produce the same episodes as the
-  scalar form, at any position and batch size.
+  scalar form, at any position and batch size. If its attribute `compiled_step` is a `CompiledStep`,
+  a policy that is compiled, too, makes many steps without going back to Python.
 
 The module of an environment's factory may also have a function `warm_up()`. It is called once in
 the process from which workers are forked, to load what is slow or large (compiled code, tables) and
@@ -22,7 +23,7 @@ episode of that stream. An env reads no global random state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,18 @@ class EnvInfo:
     """Whether the collector steps the environment's batched form."""
     unbounded: bool = False
     """Whether the observation space has an infinite bound, so that infinities are valid in it."""
+
+
+class CompiledStep(NamedTuple):
+    """The step of a `BatchEnv` whose episodes never terminate, for callers that are compiled."""
+
+    function: Any
+    """A function compiled by numba for one signature, which returns an integer.
+
+    It takes `context`, the actions and the arrays of `StepArrays` except `terminated`, all
+    contiguous; it may rely on their sizes and on the actions being legal. It raises nothing.
+    """
+    context: tuple[Any, ...]
 
 
 class BatchEnv(Protocol):

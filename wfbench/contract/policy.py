@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .importing import load_object
+
+if TYPE_CHECKING:
+    from .env import CompiledStep, EnvInfo
+    from .record import StepArrays
 
 
 class Acts(NamedTuple):
@@ -52,3 +56,28 @@ class Policy(Protocol):
 
     def snapshot(self) -> PolicySnapshot:
         """Return this policy as plain arrays."""
+
+
+@runtime_checkable
+class SteppingPolicy(Policy, Protocol):
+    """A policy that can also make the steps of compiled environments."""
+
+    def can_play(self, info: EnvInfo) -> bool:
+        """Return whether `play` takes such observations and chooses only legal actions."""
+
+    def play(
+        self,
+        step: CompiledStep,
+        obs: NDArray[Any],
+        draws: NDArray[np.float64],
+        acts: Acts,
+        out: StepArrays,
+        first: int,
+        columns: slice,
+    ) -> float:
+        """Act and step in turn, once per row of `draws`; return the seconds of the steps.
+
+        The other arrays are those of a whole rollout; `first` and `columns` say which cells to
+        fill. The actions of step t follow from obs[t], and it leaves obs[t + 1] in place of
+        `out.obs`.
+        """

@@ -90,11 +90,9 @@ def _softmax(logits: Any, powers: Any, bits: Any, cdf: Any, log_probs: Any) -> b
 @part
 def _choose(cdf: Any, draw: float) -> int:
     """Return the first action whose cumulative probability exceeds the draw."""
-    first, count = 0, cdf.shape[0]
-    while count > 1:  # without branches: draws are hard to guess
-        half = count >> 1
-        first += half * (float(cdf[first + half - 1]) <= draw)
-        count -= half
+    first = 0
+    for a in range(cdf.shape[0] - 1):  # as vector code it takes half the time of bisection
+        first += float(cdf[a]) <= draw
     return first
 
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.contract import Acts, CollectError, PolicySnapshot, UsageError
+from wfbench.contract import (
+    Acts,
+    CollectError,
+    CompiledStep,
+    EnvInfo,
+    PolicySnapshot,
+    StepArrays,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from .kernel import Networks, Room
@@ -117,14 +125,54 @@ class NetworkPolicy:
             )
             if done == count:
                 return acts
-            if done == kernel.NOT_FINITE:
-                self._tables.clear()  # they hold what was refused
-                raise CollectError(
-                    f"policy version {self.version} gives no probabilities for an observation: "
-                    "its weights or the observation are not finite; lower the learning rate "
-                    "or check the environment"
-                )
-            table.grow()
+            self._make_room(table, finite=done != kernel.NOT_FINITE)
+
+    def can_play(self, info: EnvInfo) -> bool:
+        """Return whether `play` takes such observations and chooses only legal actions."""
+        fits = info.obs_shape == (self.obs_size,) and self.num_actions <= info.num_actions
+        return fits and np.dtype(info.obs_dtype) in (np.uint8, np.float32)
+
+    def play(
+        self,
+        step: CompiledStep,
+        obs: NDArray[Any],
+        draws: NDArray[np.float64],
+        acts: Acts,
+        out: StepArrays,
+        first: int,
+        columns: slice,
+    ) -> float:
+        """Act and step in turn, once per row of `draws`; return the seconds of the steps."""
+        from . import playing  # compiled code, loaded when first needed
+
+        table, kernel, networks, room = self._tables.get(obs.dtype) or self._new_table(obs)
+        raw = obs.view(np.uint8)
+        begin, end, _ = columns.indices(obs.shape[1])
+        at, seconds = np.zeros(2, dtype=np.int64), np.zeros(1)
+        clock = np.zeros(2, dtype=np.int64)
+        results = (out.rewards, out.truncated, out.final_obs, out.compromised, out.ended_session)
+        while True:
+            known = (table.may_grow, networks, table.used, table.slots, table.entries, room)
+            row = obs[0], raw[0], draws[0], 0, *known, *(array[0] for array in acts)
+            done = playing.play_steps(
+                playing.act_callback(kernel.act_rows, *row),
+                playing.step_callback(step.function),
+                step.context,
+                *known,
+                obs,
+                raw,
+                draws,
+                tuple(acts),
+                results,
+                (first, begin, end),
+                at,
+                clock,
+                seconds,
+            )
+            if done == end - begin:
+                return float(seconds[0])
+            self._make_room(table, finite=done != kernel.NOT_FINITE)
+            at[1] = done
 
     def greedy(self) -> NetworkPolicy:
         """Return a policy that takes the most likely action and draws among equals."""
@@ -152,6 +200,17 @@ class NetworkPolicy:
                 arrays[f"{name}.{index}.weights"] = weights
                 arrays[f"{name}.{index}.biases"] = biases
         return PolicySnapshot("wfbench.policies:restore_network", self.version, arrays)
+
+    def _make_room(self, table: EntryTable, *, finite: bool) -> None:
+        """Let the table grow; raise CollectError if that is not why it stopped."""
+        if not finite:
+            self._tables.clear()  # they hold what was refused
+            raise CollectError(
+                f"policy version {self.version} gives no probabilities for an observation: "
+                "its weights or the observation are not finite; lower the learning rate "
+                "or check the environment"
+            )
+        table.grow()
 
     def _changed(self, actor: Sequence[Layer], condition: NDArray[np.float32]) -> NetworkPolicy:
         return NetworkPolicy(

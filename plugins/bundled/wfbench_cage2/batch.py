@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from wfbench.contract import EnvInfo, StepArrays
+from wfbench.contract import CompiledStep, EnvInfo, StepArrays
 
 from .kernel import BAD_SHAPE, CLOCK_SIZE, EPISODE, FIRST, NEXT, load_kernel
 from .layout import STATE_SIZE
@@ -63,6 +63,7 @@ class Cage2Batch:
         rows = (*rows, self._table, self.episode_steps, self.returns, self.units)
         self.step_rows = partial(kernel.step, *rows)
         """Step every row: `Kernel.step` from its argument `autoreset` on."""
+        self.compiled_step = CompiledStep(kernel.step, (*rows, True))
 
     def reset(self, seeds: NDArray[np.uint64], obs: NDArray[np.uint8]) -> None:
         """Start every row's episodes afresh from its seed."""

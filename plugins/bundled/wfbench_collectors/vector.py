@@ -117,8 +117,7 @@ class VectorCollector(SynchronousCollector):
 
     def _step_part(self, part: _Part, call: CollectCall, task: ThreadTask) -> None:
         with _in_use(part):
-            for actions, out in self._play(call, part.columns):
-                part.envs.step(actions, out)
+            for _ in self._advance(call, part.envs, part.columns):
                 if not task.beat(perf_counter()):
                     return
             if call.plan.check and call.info.batched:

@@ -1,0 +1,125 @@
+"""Choose actions and make steps in turn, many times in one compiled call.
+
+Policy and environment are called by their addresses, so neither is compiled again for it.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+from numba import typeof, types
+
+from .compiling import compiled, part
+
+_MONOTONIC = int(time.CLOCK_MONOTONIC)
+_read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
+
+
+@part
+def _now(clock: Any) -> Any:
+    _read_clock(_MONOTONIC, clock.ctypes)
+    return clock[0] + 1e-9 * clock[1]
+
+
+class Callback(types.WrapperAddressProtocol):
+    """A compiled function that compiled code takes as an argument."""
+
+    def __init__(self, function: Any, argument_types: tuple[Any, ...]) -> None:
+        if argument_types not in function.overloads:
+            function.compile(argument_types)
+        found = function.overloads[argument_types]
+        self._signature = found.signature
+        self._address = found.library.get_pointer_to_function(found.fndesc.llvm_cfunc_wrapper_name)
+
+    def __wrapper_address__(self) -> int:
+        return int(self._address)
+
+    def signature(self) -> Any:
+        """Return the types of arguments and result."""
+        return self._signature
+
+
+@cache
+def step_callback(function: Any) -> Callback:
+    """Return a function that is compiled for one signature."""
+    (argument_types,) = function.overloads
+    return Callback(function, argument_types)
+
+
+_acting: dict[Any, Callback] = {}
+
+
+def act_callback(function: Any, *arguments: Any) -> Callback:
+    """Return a function as it is compiled for arguments whose first tells the types of all."""
+    kind = function, arguments[0].dtype
+    if kind not in _acting:
+        _acting[kind] = Callback(function, tuple(map(typeof, arguments)))
+    return _acting[kind]
+
+
+@compiled
+def play_steps(
+    act: Any,
+    step: Any,
+    context: Any,
+    may_grow: bool,  # noqa: FBT001 (compiled code takes its arguments by position)
+    networks: Any,
+    used: Any,
+    slots: Any,
+    found: Any,
+    room: Any,
+    obs: Any,
+    raw: Any,
+    draws: Any,
+    acts: Any,
+    out: Any,
+    cells: Any,
+    at: Any,
+    clock: Any,
+    seconds: Any,
+) -> Any:
+    """Go on at step and row `at`, until each row of `draws` is used; return what `act` returned.
+
+    That is less than the number of rows if the last step could not be made. `cells` are the first
+    step, the first column and the one after the last.
+    """
+    actions, log_probs, values = acts
+    rewards, truncated, final_obs, compromised, ended_session = out
+    first, begin, end = cells
+    row = end - begin
+    while at[0] < draws.shape[0]:
+        t = first + at[0]
+        row = act(
+            obs[t, begin:end],
+            raw[t, begin:end],
+            draws[at[0]],
+            at[1],
+            may_grow,
+            networks,
+            used,
+            slots,
+            found,
+            room,
+            actions[t, begin:end],
+            log_probs[t, begin:end],
+            values[t, begin:end],
+        )
+        if row != end - begin:
+            break
+        began = _now(clock)
+        step(
+            *context,
+            actions[t, begin:end],
+            obs[t + 1, begin:end],
+            rewards[t, begin:end],
+            truncated[t, begin:end],
+            final_obs[t, begin:end],
+            compromised[t, begin:end],
+            ended_session[t, begin:end],
+        )
+        seconds[0] += _now(clock) - began
+        at[0] += 1
+        at[1] = 0
+    return row
