@@ -148,8 +148,7 @@ class NetworkPolicy:
         table, kernel, networks, room = self._tables.get(obs.dtype) or self._new_table(obs)
         raw = obs.view(np.uint8)
         begin, end, _ = columns.indices(obs.shape[1])
-        at, seconds = np.zeros(2, dtype=np.int64), np.zeros(1)
-        clock = np.zeros(2, dtype=np.int64)
+        progress = playing.new_progress()
         results = (out.rewards, out.truncated, out.final_obs, out.compromised, out.ended_session)
         while True:
             known = (table.may_grow, networks, table.used, table.slots, table.entries, room)
@@ -165,14 +164,12 @@ class NetworkPolicy:
                 tuple(acts),
                 results,
                 (first, begin, end),
-                at,
-                clock,
-                seconds,
+                progress,
             )
             if done == end - begin:
-                return float(seconds[0])
+                return float(progress[playing.NANOSECONDS]) * 1e-9
             self._make_room(table, finite=done != kernel.NOT_FINITE)
-            at[1] = done
+            progress[playing.ROW] = done
 
     def greedy(self) -> NetworkPolicy:
         """Return a policy that takes the most likely action and draws among equals."""

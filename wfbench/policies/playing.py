@@ -9,18 +9,30 @@ import time
 from functools import cache
 from typing import Any
 
+import numpy as np
 from numba import typeof, types
+from numpy.typing import NDArray
 
 from .compiling import compiled, part
 
 _MONOTONIC = int(time.CLOCK_MONOTONIC)
 _read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
 
+STEP, ROW, NANOSECONDS, CLOCK = range(4)
+"""Places in `progress`: where to go on, the time that steps took, and room to read the clock."""
+
+
+def new_progress() -> NDArray[np.int64]:
+    """Return the progress before the first step."""
+    return np.zeros(CLOCK + 2, dtype=np.int64)
+
 
 @part
-def _now(clock: Any) -> Any:
+def _now(progress: Any) -> Any:
+    """Return nanoseconds."""
+    clock = progress[CLOCK:]
     _read_clock(_MONOTONIC, clock.ctypes)
-    return clock[0] + 1e-9 * clock[1]
+    return clock[0] * 1_000_000_000 + clock[1]
 
 
 class Callback(types.WrapperAddressProtocol):
@@ -76,11 +88,9 @@ def play_steps(
     acts: Any,
     out: Any,
     cells: Any,
-    at: Any,
-    clock: Any,
-    seconds: Any,
+    progress: Any,
 ) -> Any:
-    """Go on at step and row `at`, until each row of `draws` is used; return what `act` returned.
+    """Go on where `progress` says, until each row of `draws` is used; return what `act` returned.
 
     That is less than the number of rows if the last step could not be made. `cells` are the first
     step, the first column and the one after the last.
@@ -89,13 +99,13 @@ def play_steps(
     rewards, truncated, final_obs, compromised, ended_session = out
     first, begin, end = cells
     row = end - begin
-    while at[0] < draws.shape[0]:
-        t = first + at[0]
+    while progress[STEP] < draws.shape[0]:
+        t = first + progress[STEP]
         row = act(
             obs[t, begin:end],
             raw[t, begin:end],
-            draws[at[0]],
-            at[1],
+            draws[progress[STEP]],
+            progress[ROW],
             may_grow,
             networks,
             used,
@@ -108,7 +118,7 @@ def play_steps(
         )
         if row != end - begin:
             break
-        began = _now(clock)
+        progress[NANOSECONDS] -= _now(progress)
         step(
             *context,
             actions[t, begin:end],
@@ -119,7 +129,7 @@ def play_steps(
             compromised[t, begin:end],
             ended_session[t, begin:end],
         )
-        seconds[0] += _now(clock) - began
-        at[0] += 1
-        at[1] = 0
+        progress[NANOSECONDS] += _now(progress)
+        progress[STEP] += 1
+        progress[ROW] = 0
     return row
