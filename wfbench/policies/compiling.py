@@ -25,7 +25,7 @@ from wfbench.processes.compile_time import compile_began, compile_ended
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_FLAGS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+_FLAGS: Any = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 class _Compilation(event.Listener):
@@ -64,7 +64,7 @@ def part(function: Function, **flags: Any) -> Function:
 
     Making it callable from Python would take as long as all the rest of its compilation.
     """
-    found: Function = register_jitable(**_FLAGS, **flags)(function)
+    found: Function = register_jitable(no_cfunc_wrapper=True, **_FLAGS, **flags)(function)
     return found
 
 
