@@ -3,13 +3,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wfbench.benchmarks.statistics.change_points import FALSE_ALARMS, change_points
+from wfbench.benchmarks.statistics.change_points import FALSE_ALARMS, change_points, levels
 
 
 def test_a_new_level_is_found_where_it_begins() -> None:
     rng = np.random.default_rng(0)
     values = np.concatenate([rng.normal(100, 1, 12), rng.normal(90, 1, 10), rng.normal(97, 1, 9)])
     assert change_points(values.tolist()) == (12, 22)
+
+
+@pytest.mark.parametrize("short", [4, 56])
+def test_a_short_level_is_found_at_either_end(short: int) -> None:
+    values = [10.0 + place % 4 if place < short else 20.0 + place % 3 for place in range(60)]
+    assert change_points(values) == (short,)
+    assert change_points([-value for value in reversed(values)]) == (60 - short,)
+
+
+def test_a_level_is_the_median_of_its_stretch() -> None:
+    assert levels([1.0, 2.0, 9.0, 5.0, 7.0], (3,)) == [2.0, 6.0]
+    assert levels([1.0, 2.0, 9.0], ()) == [2.0]
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [2.0] * 20, [1, 2, 1, 2, 9], [5, 1, 4, 2, 3, 6, 0]])

@@ -103,6 +103,10 @@ def test_a_training_that_never_got_there_is_not_dropped():
         (Estimate(-1.0, -4.0, 2.0), NonInferiority.UNDECIDED),
         (Estimate(-9.0, -12.0, -6.0), NonInferiority.INFERIOR),
         (Estimate(0.0), NonInferiority.UNDECIDED),
+        (Estimate(0.0, -1.0), NonInferiority.UNDECIDED),
+        (Estimate(-9.0, None, -6.0), NonInferiority.UNDECIDED),
+        (Estimate(-1.0, -3.0, 2.0), NonInferiority.UNDECIDED),
+        (Estimate(-5.0, -6.0, -3.0), NonInferiority.UNDECIDED),
     ],
 )
 def test_non_inferiority(difference, answer):
