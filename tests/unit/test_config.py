@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +142,7 @@ def test_a_file_that_makes_no_sense_is_a_usage_error(
 
 
 def test_a_missing_or_binary_file_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(UsageError, match=r"none\.toml: No such file"):
         read_file(tmp_path / "none.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="this is not TOML"):
@@ -182,11 +184,33 @@ def test_an_unknown_preset_is_a_usage_error() -> None:
         ({"clip": 1.0}, "clip is 1.0"),
         ({"seed": -1}, "seed is -1; it must not be negative"),
         ({"collector": ()}, "collector is"),
+        ({"lr": math.inf}, "lr is inf; it must be a number above 0"),
+        ({"clip": 0.0}, "clip is 0.0"),
+        ({"gamma": -0.1}, "gamma is -0.1"),
+        ({"eval_episodes": 1}, "eval_episodes is 1; it must be at least 2"),
+        ({"training": "both"}, "training is both; it must be joint or per-order"),
+        ({"training": "per-order", "max_episodes": 4}, "it must not be below min_episodes"),
     ],
 )
 def test_impossible_values_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         RunConfig(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_envs": 1, "workflows": 1, "min_episodes": 1, "update_every": 1, "epochs": 1},
+        {"eval_episodes": 2, "patience": 0, "seed": 0, "specialise": 0, "stress": 0, "free": 0},
+        {"lambda_": 0.0, "beta": 0.0, "gamma": 0.0, "threshold": 1.0},
+        {"gamma": 1.0, "no_fix": 1.0, "lambda_end": 0.0},
+        {"training": "per-order", "max_episodes": 5, "min_episodes": 5},
+        {"max_episodes": 1},
+    ],
+)
+def test_values_at_the_limit_are_allowed(changes: dict[str, Any]) -> None:
+    config = RunConfig(**changes)
+    assert {name: getattr(config, name) for name in changes} == changes
 
 
 def test_settings_have_one_name_everywhere() -> None:
@@ -196,24 +220,20 @@ def test_settings_have_one_name_everywhere() -> None:
     assert all(setting.help.endswith(".") for setting in SETTINGS.values())
 
 
-@pytest.mark.parametrize(
-    ("name", "sizes"),
-    [
-        ("documented-25", (25, 50, 10, 100, 4)),
-        ("documented-200", (200, 50, 5, 100, 4)),
-        ("original", (1, 10_000, 1000, 20_000, 6)),
-        ("sequential", (1, 10_000, 1000, 10_000, 4)),
-        ("limited", (50, 100, 10, 100, 4)),
-        ("aggressive", (500, 20, 3, 100, 4)),
-        ("per-order", (200, 50, 5, 100, 4)),
-    ],
-)
-def test_documented_presets_are_as_documented(name: str, sizes: tuple[int, ...]) -> None:
-    config = resolve([ConfigSource("", {}, preset=name)]).config
-    assert not config.joint
-    assert config.training_seeds == 1
-    asked = ("n_envs", "max_episodes", "min_episodes", "update_every", "epochs")
-    assert tuple(getattr(config, name) for name in asked) == sizes
+def test_defaults_and_presets_are_what_they_were(golden: Callable[[str, str], None]) -> None:
+    lines = [f"{setting.key} = {setting.default!r}" for setting in SETTINGS.values()]
+    for preset in PRESETS:
+        resolved = resolve([ConfigSource("", preset=preset)])
+        lines.append(f"[{preset}]")
+        lines += [f"{name} = {getattr(resolved.config, name)!r}" for name in resolved.sources]
+    golden("settings.txt", "\n".join(lines))
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("documented-25", 1), ("smoke", 2)])
+def test_only_a_joint_run_trains_twice(name: str, seeds: int) -> None:
+    config = resolve([ConfigSource("", preset=name)]).config
+    assert config.joint == (seeds == 2)
+    assert config.training_seeds == seeds
 
 
 def test_a_joint_run_trains_twice_unless_told_otherwise() -> None:
@@ -228,12 +248,20 @@ def test_a_joint_run_trains_twice_unless_told_otherwise() -> None:
         ({"training": "per-order", "stress": 3}, "training=per-order does not read it"),
         ({"trainer": ("ppo-original",), "update_every": 7}, "has its own"),
         ({"searcher": "random", "beta": 1.0}, "searcher random does not read it; leave it out"),
+        ({"trainer": ("ppo-original",), "update_every": 9, "n_envs": 3}, "update_every is set"),
     ],
 )
 def test_a_setting_that_nobody_reads_is_refused(given: dict[str, Any], message: str) -> None:
     host = load_plugins(PluginSettings(external=False))
     with pytest.raises(UsageError, match=message):
         select_run(host, resolve([ConfigSource("the test", given)]))
+
+
+def test_other_settings_may_be_set_beside_a_trainer_with_its_own_cadence() -> None:
+    host = load_plugins(PluginSettings(external=False))
+    given = {"trainer": ("ppo-original",), "n_envs": 3, "seed": 1}
+    assert select_run(host, resolve([ConfigSource("the test", given)]))["trainer"]
+    assert select_run(host, resolve([ConfigSource("the test", {"update_every": 7})]))["trainer"]
 
 
 def test_a_preset_may_set_what_nobody_reads() -> None:
