@@ -1,12 +1,12 @@
-"""Sample small mutations of our code and list those that no unit test of their package notices.
+"""Sample small mutations of our code and list those that no test of their package notices.
 
     python tests/mutation/sample.py --mutants 60 --seed 1 [wfbench/collecting ...]
 
 Each mutant flips one comparison, `and`/`or`, `is None`, `not`, constant or sign in a copy of the
-tree. The unit tests of its package that run the line are run there until the first failure; all
-have passed without a mutant before. One that never ends counts as noticed. What survives is printed
-with file, line and change. Those of `equivalents.toml` were argued to change nothing and are not
-counted.
+tree. The tests of its package (`tests.toml`) that run the line are run there until the first
+failure; all have passed without a mutant before. One that never ends counts as noticed. What
+survives is printed with file, line and change. Those of `equivalents.toml` were argued to change
+nothing and are not counted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LIMIT = 600.0
 """Seconds that the tests of one mutant may take. pytest ends a test that hangs long before."""
 
 TESTS = tomllib.loads((HERE / "tests.toml").read_text(encoding="utf-8"))
-"""The unit tests of each package, the longest path that fits first."""
+"""The tests of each package, the longest path that fits first."""
 
 _SWAPS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Lt: ("<", "<="),
@@ -130,9 +130,14 @@ class Source:
 
 
 def _idle_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield what does not run when the code does: docstrings, annotations and decorators."""
+    """Yield what does nothing while the code is right.
+
+    Docstrings, annotations and decorators, and `strict`, by which `zip` asserts equal lengths.
+    """
     if isinstance(node, ast.Expr):
         yield node.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip":
+        yield from (keyword.value for keyword in node.keywords)
     for name in ("annotation", "returns", "decorator_list"):
         found = getattr(node, name, None)
         for part in found if isinstance(found, list) else [found]:
@@ -141,7 +146,7 @@ def _idle_parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def tests_of(path: str) -> list[str] | None:
-    """Return the unit tests of the package that a file is in; None if it has none."""
+    """Return the tests of the package that a file is in; None if it has none."""
     fitting = [package for package in TESTS if path.startswith(f"{package}/")]
     found: list[str] | None = TESTS[max(fitting, key=len)] if fitting else None
     return found
