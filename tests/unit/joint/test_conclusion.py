@@ -94,14 +94,18 @@ def test_one_training_is_a_first_answer() -> None:
         ({(1, 4): -2.0}, "U before E: +2.0 ± 0.0 points; no other pair matters: all below 0.0."),
         (
             {(0, 1): 1.0, (1, 4): -4.0, (0, 2): 2.0, (2, 4): 3.0, (3, 4): 0.5},
-            "U before E: +4.0 ± 0.0 points; S before U: +3.0 ± 0.0 points; "
-            "D before S: +2.0 ± 0.0 points; 2 more pairs matter less; "
-            "no other pair matters: all below 0.0.",
+            (
+                "U before E: +4.0 ± 0.0 points; S before U: +3.0 ± 0.0 points; "
+                "D before S: +2.0 ± 0.0 points; 2 more pairs matter less; "
+                "no other pair matters: all below 0.0."
+            ),
         ),
         (
             {(1, 4): -4.0, (0, 2): 2.0, (2, 4): 3.0},
-            "U before E: +4.0 ± 0.0 points; S before U: +3.0 ± 0.0 points; "
-            "D before S: +2.0 ± 0.0 points; no other pair matters: all below 0.0.",
+            (
+                "U before E: +4.0 ± 0.0 points; S before U: +3.0 ± 0.0 points; "
+                "D before S: +2.0 ± 0.0 points; no other pair matters: all below 0.0."
+            ),
         ),
     ],
 )
@@ -127,8 +131,10 @@ def test_the_best_order_is_named_with_how_many_cannot_be_told_from_it() -> None:
         (10, "The order makes no difference here: mean return -20.00; "),
         (
             0,
-            "The order makes no difference here, because a good defender faces 0.00 choices per "
-            "episode: mean return -20.00; ",
+            (
+                "The order makes no difference here, because a good defender faces 0.00 choices "
+                "per episode: mean return -20.00; "
+            ),
         ),
     ],
 )

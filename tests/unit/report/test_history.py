@@ -54,6 +54,7 @@ def test_a_change_is_found_at_its_run_and_commit(runs: Path) -> None:
     table = section.exhibits[1].table
     assert [row for row, on in enumerate(table.values("changed")) if on] == [8]
     assert table.values("commit") == [f"c{number:02d}" for number in range(16)]
+    assert table.values("number") == list(range(1, 17))
 
 
 @pytest.mark.parametrize("words", [["runs", "history", "--html"], ["report", "--all", "--html"]])

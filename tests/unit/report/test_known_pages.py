@@ -48,13 +48,16 @@ from wfbench.report.document import (
     Dots,
     Exhibit,
     Heat,
+    Panel,
     Picture,
     Report,
     Section,
+    Shares,
     Spread,
     Table,
+    Timeline,
 )
-from wfbench.report.formats.html import WIDE, draw, render_html
+from wfbench.report.formats.html import NARROW, WIDE, draw, render_html
 from wfbench.report.formats.junit import render_junit
 from wfbench.report.formats.markdown import render_markdown
 from wfbench.report.formats.terminal import show_report
@@ -380,3 +383,53 @@ def test_a_drawing_is_where_it_was(
     columns = tuple(map(Column, ("name", "group", "x", "value", "low", "high", "loss")))
     drawn = str(draw(Exhibit("t", "r", Table(columns, rows), "c", picture), WIDE))
     golden(f"{request.node.callspec.id}.svg", drawn.replace("><", ">\n<"))
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize(
+    "picture",
+    [
+        Curves("value", "share", "group", "low", "value", mark="on", link="name"),
+        Curves("x", "value", "name"),
+        Timeline(
+            "x",
+            "name",
+            "on",
+            (Panel("value", "high", 4.0), Panel("share", unit_scale=True)),
+            "y",
+            "n",
+        ),
+        Spread("name", "value", "low", "high", mark="mark"),
+        Dots("name", "value", "low", "high", strong="on"),
+        Bars("name", "value", "low", "high", group="group"),
+        Shares("name", ("high", "low", "share", "mark"), group="group"),
+        Heat("name", "group", "value"),
+        Heat("group", "on", "value", count="x"),
+    ],
+    ids=lambda one: type(one).__name__.lower(),
+)
+def test_a_busy_drawing_is_where_it_was(
+    picture: Picture,
+    width: float,
+    request: pytest.FixtureRequest,
+    golden: Callable[[str, str], None],
+) -> None:
+    """Many rows: bands in place of whiskers, values that are cut off, labels that do not fit."""
+    rows = tuple(
+        (
+            f"{'wide ' * (n % 3)}{n // 3}",
+            f"group {n // 13}",
+            n // 3 if n % 7 else None,
+            n % 2 == 0,
+            -90.0 if n == 1 else 3.0 * (n % 11) - n / 4,
+            2.0 * (n % 11) - 9.0,
+            4.0 * (n % 11) + 1.5 if n % 5 else None,
+            (n % 10) / 10,
+            float(n) if n % 4 == 1 else None,
+        )
+        for n in range(18)
+    )
+    names = ("name", "group", "x", "on", "value", "low", "high", "share", "mark")
+    exhibit = Exhibit("t", "r", Table(tuple(map(Column, names)), rows), "c", picture)
+    drawn = str(draw(exhibit, width)).replace("><", ">\n<")
+    golden(f"busy-{request.node.callspec.id}.svg", drawn)
