@@ -303,3 +303,12 @@ def test_observations_of_any_shape_are_flattened() -> None:
     assert obs.shape == env.observation_space.shape == (7,)
     assert env.observation_space.contains(obs)
     assert obs[:6].tolist() == [0.5] * 6
+
+
+def test_what_episodes_are_drawn_to_be_is_the_same_in_every_version() -> None:
+    draws = EpisodeDraws(WORKFLOW, FormOptions(orders="all", hold="1-9", hold_share=0.5))
+    keys = np.array([(seed, episode) for seed in range(4) for episode in range(3)], np.uint64).T
+    assert draws.code is not None
+    orders = draws.code.decode(draws.bits(*keys))
+    assert orders.tolist() == [84, 102, 97, 99, 48, 104, 35, 32, 119, 26, 51, 65]
+    assert draws.held(*keys).tolist() == [0, 5, 4, 4, 2, 0, 3, 3, 9, 7, 4, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from wfbench.benchmarks.measure.saved import load_session
 from wfbench.contract import UsageError
+from wfbench.store.config import search_paths, write_matrix
 from wfbench.store.evaluations import read_evaluations, save_evaluation
 from wfbench.store.lock import RunLock, in_use
 from wfbench.store.run import files_of, remove_run
@@ -145,3 +147,13 @@ def test_evaluations_are_numbered_and_read_back_in_order(runs: Path) -> None:
     for number in range(12):
         save_evaluation(run, "evaluation/1", {"number": number})
     assert [values["number"] for values in read_evaluations(run)] == list(range(12))
+
+
+@pytest.mark.parametrize("listed", ["[]", '"one"', "null"])
+def test_a_matrix_without_searches_is_refused(listed: str, tmp_path: Path) -> None:
+    write_matrix(tmp_path, "r", ["one", "two"])
+    assert search_paths(tmp_path) == [tmp_path / "one", tmp_path / "two"]
+    file = tmp_path / "matrix.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"searches": json.loads(listed)}))
+    with pytest.raises(UsageError, match=r"matrix\.json does not list its searches"):
+        search_paths(tmp_path)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import pickle
 import subprocess
 import sys
@@ -38,6 +39,20 @@ def test_same_seed_same_episodes_other_seed_or_actions_others():
     assert trace != episode_trace(SyntheticEnv(episode_length=7), 6, 40)
     assert trace[0] == episode_trace(SyntheticEnv(episode_length=7), 5, 40, action_seed=1)[0]
     assert trace[1:] != episode_trace(SyntheticEnv(episode_length=7), 5, 40, action_seed=1)[1:]
+
+
+@pytest.mark.parametrize(
+    ("shape", "digest"),
+    [
+        ({}, "f851b11bf93ce3ea"),
+        ({"obs_dtype": "float32"}, "dfb294842f1d12d1"),
+        ({"obs_size": 70, "num_actions": 2}, "8b71d97a9dce2bdd"),
+        ({"distinct": 9}, "5fd14568fcc1b9cb"),
+    ],
+)
+def test_episodes_are_the_same_in_every_version(shape, digest):
+    trace = episode_trace(free_env(episode_length=8, **shape), 5, 40)
+    assert hashlib.sha256(repr(trace).encode()).hexdigest().startswith(digest)
 
 
 def test_everything_varies_and_both_ends_occur():
