@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,12 @@ def test_a_policy_trained_on_held_episodes_is_evaluated_on_normal_ones(run: Path
     where = f"{ENV},orders=3,hold=9"
     [held] = wfbench.evaluate(run, env=where, episodes=EPISODES, horizon=10, stress=0).cells
     assert held.counted < cell.counted  # an environment that is named plays as it is named
+
+
+@pytest.mark.parametrize(("held", "played"), [(0, False), (9, True), (10, False)])
+def test_stress_leaves_at_least_one_step_to_play(run: Path, held: int, *, played: bool) -> None:
+    [cell] = wfbench.evaluate(run, order="3", episodes=4, horizon=10, stress=held).cells
+    assert math.isfinite(cell.stress_return) == played
 
 
 def test_the_policies_of_orders_are_judged_by_every_order(run: Path) -> None:

@@ -220,3 +220,16 @@ def test_gp_ucb_turns_away_from_orders_that_cannot_be_followed():
         searcher.tell(order, outcome)
     assert sum(order[0] == 0 for order in asked[10:]) <= 5
     assert searcher.recommend()[0] == 1
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_same_seed_asks_for_the_same_orders_in_every_version(
+    name: str, golden: Callable[[str, str], None]
+) -> None:
+    def score(order: Order) -> float:
+        return math.nan if order_index(order) == 7 else math.sin(order_index(order))
+
+    searcher = build(name, seed=3)
+    asked = search(searcher, 15, score)
+    lines = [" ".join(map(str, order)) for order in (*asked, searcher.recommend())]
+    golden(f"{name}.txt", "\n".join(lines))
