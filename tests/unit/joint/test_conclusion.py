@@ -198,6 +198,8 @@ def test_a_free_policy_may_do_no_better(mean: float, sentence: str) -> None:
     free = (training(FREE), {NORMAL: swept(mean=mean)})
     assert said(*twice(swept()), free)[-1].startswith(sentence)
     assert "for these policies" not in said(*twice(swept()), free, free)[-1]
+    once = said((training(JOINT), {NORMAL: swept()}), free, free)[-1]
+    assert "for these policies; --free 2 tells more" in once
 
 
 def test_the_best_specialised_order_of_the_largest_budget_is_named() -> None:

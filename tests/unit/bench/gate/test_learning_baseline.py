@@ -82,6 +82,12 @@ def test_it_keeps_no_more_than_it_needs(tmp_path: Path) -> None:
     assert len(file.read_text()) < 20_000
 
 
+@pytest.mark.parametrize(("steps", "kept"), [(300, [300]), (350, [300, 400]), (500, [500])])
+def test_it_keeps_the_points_just_before_and_after(steps: int, kept: list[int]) -> None:
+    for run in remembered(steps=steps).runs:
+        assert [[p.steps for p in one.points] for one in run.trainings] == [kept] * 2
+
+
 def test_the_same_searches_are_no_regression() -> None:
     assert set(verdicts(remembered(), THEN).values()) == {Verdict.NO_CHANGE}
 
