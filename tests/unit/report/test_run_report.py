@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
 from statistics import stdev
 from typing import Any
 
@@ -102,7 +103,7 @@ def test_the_tree_is_looked_at_once_a_second() -> None:
     assert tree.memory == -1
 
 
-def test_every_moment_of_a_run_can_be_drawn() -> None:
+def test_every_moment_of_a_run_is_drawn_as_it_was(golden: Callable[[str, str], None]) -> None:
     live = LiveView()
     panels = [live.watch("one"), live.watch("two")]
     time = {"at": 1.0, "work": 0.5, "update": 0.4, "env": 0.1}
@@ -131,13 +132,19 @@ def test_every_moment_of_a_run_can_be_drawn() -> None:
     start = {"event": "workflow-started", "order": "A>B", "budget_steps": 100, "time": time}
     named = {name: name for name in ("run", "env", "collector", "trainer", "searcher", "seed")}
     begun = {"event": "run-started", "workflows": 2, "time": time, **named}
-    events = [begun, start, update, end, start]
+    worse = {**update, "env_steps": 75, "compliance": 0.3, "return": -2.5}
+    events = [begun, start, update, worse, end, start]
+    kept = io.StringIO()
     for event in events:
         for panel in panels:
             panel(event)
         out = io.StringIO()
         Console(file=out, width=100).print(live.render())
         assert "workflows" in out.getvalue()
+        for whole in (False, True):
+            drawn = panels[0].draw(30.0, whole=whole)
+            Console(file=kept, width=100, color_system=None).print(*drawn, sep="\n")
+    golden("live.txt", kept.getvalue())
     assert "best so far: A>B" in out.getvalue()
     assert panels[0].share == 0.5
     assert panels[0].pace == 100
