@@ -6,24 +6,31 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from wfbench.contract import Order, Published
 from wfbench.host.manager import PluginSettings, load_plugins
+from wfbench.orders import all_orders, short_names
 from wfbench.report.catalogue import list_runs
 from wfbench.report.console import console, print_json
 from wfbench.report.document import Report, Section
 from wfbench.report.formats.markdown import render_markdown
 from wfbench.report.run_lines import PlainLines, print_event
 from wfbench.report.sections.bench import saved_bench_section
+from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
 from wfbench.report.sections.joint import joint_section
 from wfbench.report.sections.matrix import side_by_side
 from wfbench.report.sections.settings import config_data, config_section
+from wfbench.search.evaluation import CrossRow, EvaluationCell
 from wfbench.search.history import read_search
 from wfbench.settings.selection import select
 from wfbench.settings.sources import ConfigSource, resolve
@@ -101,6 +108,43 @@ def test_a_bench_run_in_which_everything_went_wrong_says_so(here: Path, golden: 
         log.write_bytes(b"".join(_spoil(line, n) for n, line in enumerate(lines[:kept])))
         found.append(saved_bench_section(here / "bench"))
     golden("bench.md", _read(*found))
+
+
+def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> None:
+    units = ("alpha", "beta", "gamma")
+    orders = all_orders(3)
+    said = {"policy": "p", "definition": "choices@1", "seed": 3, "env": "made"}
+
+    def crossed(apart: float, own: Order | None, judges: Sequence[Order] = orders) -> Section:
+        rows = [
+            CrossRow(one, -float(n), np.full(len(judges), 0.25), n / 10)
+            for n, one in enumerate(judges)
+        ]
+        for place, row in enumerate(rows):
+            row.compliance[place] += apart
+        data = cross_data(judges, rows, own, units)
+        return evaluation_section({**said, **data}, short_names(units))
+
+    def played(reds: Sequence[str | None], **more: Any) -> Section:
+        cells = [
+            EvaluationCell(
+                red, 30 * n, 9, -n / 2, 0.25, 0.5 * n, 0.75, 4.0, 2.0, 1.0, 0.125, 0.5, 1
+            )
+            for n, red in enumerate(reds, start=1)
+        ]
+        unknown = replace(cells[0], red="other", compliance=math.nan, chance=None)
+        published = [Published("they", {("one", 30): -3.0, ("two", 60): -4.5}, "there")]
+        return evaluation_section({**said, **more, **cells_data([*cells, unknown], published)})
+
+    sections = (
+        crossed(0.5, orders[0]),
+        crossed(0.125, None),
+        crossed(0.0625, orders[1]),
+        crossed(0.5, orders[0], orders[:1]),
+        played(["one", "two"], order="A>B>C", joint=True),
+        played([None], order="A>B>C"),
+    )
+    golden("evaluation.md", _read(*sections))
 
 
 def test_a_configuration_shows_what_differs() -> None:
