@@ -219,3 +219,14 @@ def test_the_same_code_is_rarely_called_different():
         )
         alarms += bool({Verdict.REGRESSED, Verdict.IMPROVED} & set(found.values()))
     assert alarms <= 3
+
+
+@pytest.mark.parametrize("then", [False, True])
+@pytest.mark.parametrize("now", [False, True])
+def test_only_deterministic_cases_must_give_the_same_transitions(then, now):
+    old, new = (
+        side(name, OLD, cases=[case(x, deterministic=sure) for x in OLD], transition_hash=name)
+        for name, sure in (("a", then), ("b", now))
+    )
+    refused = set(verdicts(old, new).values()) == {Verdict.NOT_COMPARABLE}
+    assert refused == (then and now)
