@@ -13,8 +13,17 @@ from wfbench.collecting.checks import (
     refuse_bad_obs,
     refuse_bad_reward,
 )
+from wfbench.collecting.deadlines import refuse_late
+from wfbench.collecting.faults import cause_of
 from wfbench.collecting.seeding import make_plan
-from wfbench.contract import EnvInfo, EnvRef, StepArrays, WorkerError, register_local
+from wfbench.contract import (
+    DeadlineError,
+    EnvInfo,
+    EnvRef,
+    StepArrays,
+    WorkerError,
+    register_local,
+)
 from wfbench.policies import RandomPolicy
 from wfbench_collectors.vector import VectorCollector
 
@@ -166,3 +175,27 @@ def test_a_batch_may_give_infinities_that_its_space_has():
         collector.open(make_plan(EnvRef("spoilt", path, path, options), 5, seed=0))
         rollout = collector.collect(RandomPolicy(3), 5)
     assert np.argwhere(np.isinf(rollout.obs[1:])).tolist() == [[3, 2, 0], [3, 2, 1]]
+
+
+class Speechless(Exception):  # noqa: N818 - not a name to keep
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("two\n  lines"), "ValueError: two lines"),
+        (ValueError("x" * 501), "ValueError: " + "x" * 500),
+        (KeyError(), "KeyError"),
+        (Speechless(), "Speechless: (its message cannot be printed)"),
+    ],
+)
+def test_the_cause_of_a_fault_is_one_short_line(error: Exception, text: str) -> None:
+    assert cause_of(error) == text
+
+
+def test_only_what_took_longer_than_its_deadline_is_late() -> None:
+    refuse_late(2.0, 2.0, "closing")
+    with pytest.raises(DeadlineError, match=r"closing took 2\.1 s; its deadline is 2 s"):
+        refuse_late(2.1, 2.0, "closing")
