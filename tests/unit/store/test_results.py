@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +17,8 @@ from wfbench.contract import UsageError
 from wfbench.store.decoding import decode
 from wfbench.store.event_log import read_lines
 from wfbench.store.events import JOINT, NOT_FINITE, ORDER, WorkflowResult, best_of, better
-from wfbench.store.files import load_json
-from wfbench.store.lock import in_use
+from wfbench.store.files import AppendedFile, load_json
+from wfbench.store.lock import RunLock, in_use
 from wfbench.store.machine import same_machine
 
 RESULT = WorkflowResult(
@@ -124,3 +126,13 @@ def test_a_stored_value_of_another_type_is_named(values: dict[str, Any], message
 def test_what_cannot_be_read_is_named(read: Callable[[Path], object], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"^cannot read {tmp_path}: Is a directory$"):
         read(tmp_path)
+
+
+def test_everybody_may_read_what_only_its_owner_writes(tmp_path: Path) -> None:
+    usual = os.umask(0o022)
+    lock, file = RunLock(tmp_path), AppendedFile(tmp_path / "log")
+    os.umask(usual)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    lock.release()
+    file.close()
+    assert modes == {"lock": 0o644, "log": 0o644}
