@@ -9,7 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wfbench.report.document import Bars, Column, Curves, Exhibit, Heat, Shares, Table
+from wfbench.report.document import (
+    Bars,
+    Column,
+    Curves,
+    Exhibit,
+    Heat,
+    Panel,
+    Shares,
+    Table,
+    Timeline,
+)
 from wfbench.report.formats.axes import linear, logarithmic
 from wfbench.report.formats.grid import colour, ink_on
 from wfbench.report.formats.html import NARROW, WIDE, draw
@@ -77,6 +87,15 @@ def test_shares_fill_the_whole_bar(width: float) -> None:
     assert len(rows) == 2
     assert max(rows.values()) == pytest.approx(min(rows.values()), abs=0.3)
     assert any("other (z)" in (text.text or "") for text in root.iter("text"))
+
+
+@pytest.mark.parametrize(("values", "cut"), [(9, False), (10, True)])
+def test_what_lies_far_below_ten_values_is_cut_off_and_named(*, values: int, cut: bool) -> None:
+    rows = tuple((n, "1", True, -500.0 if n == 0 else float(n)) for n in range(values))
+    table = Table(tuple(map(Column, ("x", "s", "on", "y"))), rows)
+    root = _drawn(table, Timeline("x", "s", "on", (Panel("y"),), "yes", "no"), WIDE)
+    texts = [text.text for text in root.iter("text")]
+    assert ("cut off: the lowest is -500" in texts) == cut
 
 
 def test_a_cell_has_the_colour_of_its_value() -> None:

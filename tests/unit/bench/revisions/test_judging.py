@@ -156,3 +156,25 @@ def test_a_verdict_survives_being_written_and_read() -> None:
 def test_an_effort_that_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="it must be between"):
         Effort(**wrong)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"detect": 0.009}, {"detect": 10.1}, {"budget": 0.9}, {"budget": 86_401.0}),
+        *({"seconds": 0.0}, {"seconds": 60.1}),
+    ],
+)
+def test_an_effort_without_sense_is_refused(given: dict[str, float]) -> None:
+    [name] = given
+    with pytest.raises(UsageError, match=f"--{name} "):
+        Effort(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"detect": 0.01, "budget": 1.0, "seconds": 60.0}, {"detect": 10.0, "budget": 86_400.0}],
+)
+def test_an_effort_at_the_limit_is_not(given: dict[str, float]) -> None:
+    effort = Effort(**given)  # type: ignore[arg-type]
+    assert {name: getattr(effort, name) for name in given} == given
