@@ -146,3 +146,8 @@ def test_distances_are_metrics_whatever_the_units_are_called(a: Order, b: Order,
 def test_precedences_say_who_comes_first(order: Order) -> None:
     for (first, second), sign in zip(unit_pairs(), precedences(order), strict=True):
         assert sign == (1 if order.index(first) < order.index(second) else -1)
+
+
+def test_the_distance_of_two_units_is_all_or_nothing_and_one_unit_has_none() -> None:
+    assert (kendall((0, 1), (1, 0)), kendall((0, 1), (0, 1))) == (1.0, 0.0)
+    assert kendall((0,), (0,)) == 0.0
