@@ -242,20 +242,6 @@ PARTS: dict[str, Callable[[Lab], Any]] = {
 EXTRA = {"longer": longer, "against": against}
 
 
-def peers(root: Path, folder: Path) -> None:
-    """Make results/peers.md and .json anew if the peers are installed; else say so."""
-    listed = subprocess.run([OURS, "plugins", "list"], capture_output=True, text=True, check=True)
-    if "gym-sync" not in listed.stdout:
-        print("peers: not installed, so results/peers.md stays as it is")
-        return
-    bench = ["bench", "--collector", "all", "--env", "cage2", "--n-envs", "200", "--name", "peers"]
-    subprocess.run([OURS, *bench], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    report = [OURS, "report", "peers", "--md", "--to", str(root / "results" / "peers.md")]
-    subprocess.run(report, cwd=folder, check=True)
-    values = subprocess.run([OURS, "report", "peers", "--json"], cwd=folder, check=True, stdout=-1)
-    (root / "results" / "peers.json").write_bytes(values.stdout)
-
-
 def _git(*arguments: str) -> str:
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
     return done.stdout.strip()
@@ -277,7 +263,7 @@ def _machine() -> str:
 def main(given: Sequence[str] | None = None) -> None:
     """Measure what is missing, keep it, and write the documents."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", choices=[*PARTS, *EXTRA, "peers"], action="append")
+    parser.add_argument("--only", choices=[*PARTS, *EXTRA], action="append")
     parser.add_argument("--long", action="store_true", help="trainings of ten minutes, too")
     parser.add_argument(
         "--against-wfbench", metavar="PATH", help="an executable to time beside ours"
@@ -298,8 +284,6 @@ def main(given: Sequence[str] | None = None) -> None:
     wanted += ["against"] if asked.against_wfbench else []
     with tempfile.TemporaryDirectory(prefix="figures-") as folder:
         for name in asked.only or wanted:
-            if name == "peers":
-                continue
             if not asked.only and parts.get(name, {}).get("commit") == commit:
                 continue
             print(f"{name}:", flush=True)
@@ -310,8 +294,6 @@ def main(given: Sequence[str] | None = None) -> None:
             parts[name] = {"commit": commit, "machine": machine, "commands": lab.commands, **taken}
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(parts, indent=1) + "\n")
-        if not asked.smoke and (not asked.only or "peers" in asked.only):
-            peers(asked.to, Path(folder))
     present = {name: part for name, part in parts.items() if part["commit"] == commit}
     missing = [name for name in PARTS if name not in present]
     if missing:

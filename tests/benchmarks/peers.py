@@ -23,6 +23,8 @@ from statistics import fmean
 from typing import Any
 
 import wfbench
+from wfbench.benchmarks.measure.model import PHASES
+from wfbench.benchmarks.measure.summary import CaseSummary, Figures
 from wfbench.benchmarks.statistics.intervals import mean_estimate
 from wfbench.report import document as doc
 from wfbench.report.catalogue import describe_run
@@ -35,10 +37,16 @@ from wfbench.store.files import write_json, write_whole
 
 ROOT = Path(__file__).parents[2]
 OURS = ("async", "pipe", "sequential", "shm", "vector")
-SLICES = ("sequential", "shm", "async", "vector", "gym-sync", "ray", "sb3-dummy", "tianshou-dummy")
+SLICES = (
+    *("sequential", "shm", "async", "vector"),
+    *("gym-sync", "puffer", "ray", "sb3-dummy", "tianshou-dummy"),
+)
 """Those that put many environments into a process."""
-PROCESSES = ("pipe", "gym-async", "sb3-subproc", "tianshou-shmem", "torchrl-parallel")
-"""Those with a process per environment; of each library the way it documents as fastest."""
+PROCESSES = (
+    *("pipe", "gym-async", "sb3-subproc", "tianshou-shmem", "tianshou-subproc"),
+    *("torchrl-collector", "torchrl-parallel"),
+)
+"""Those with a process per environment."""
 ENVS = {
     "cage2": "cage2",
     "0 µs": "synthetic:step=0",
@@ -49,6 +57,7 @@ TRAINERS = (
     "ppo-parallel",
     "sb3-ppo:lr=0.0003,epochs=10,gamma=0.99,clip=0.2",
     "cleanrl-ppo:lr=0.00025,epochs=4,gamma=0.99,clip=0.2",
+    "rllib-ppo:lr=0.00005,epochs=30,gamma=0.99,clip=0.3",
 )
 """Ours, the documented one, and the peers with the settings that their libraries document."""
 RECENT, POINTS = 5, 60
@@ -56,6 +65,8 @@ RECENT, POINTS = 5, 60
 READING = f"Mean of three seeds with its 95 % interval, each of the last {RECENT} updates."
 MADE_BY = "Made by `python tests/benchmarks/peers.py`, which says what it measures and how long.\n"
 WORDS = {"env_steps": "environment steps", "elapsed_seconds": "seconds"}
+FigureOf = dict[tuple[str, int], Figures]
+"""What was measured of a collector with so many environments."""
 Curves = dict[str, list[list[dict[str, Any]]]]
 """The updates of each training, by the trainer's name."""
 
@@ -81,7 +92,7 @@ def throughput(given: argparse.Namespace, title: str, env: str) -> doc.Section:
         found = measured(
             path,
             lambda counts=counts, more=more, **place: wfbench.bench(
-                collector=(*SLICES, *more),
+                collector=installed((*SLICES, *more)),
                 env=env,
                 n_envs=counts,
                 rounds=1 if given.smoke else given.rounds,
@@ -94,11 +105,44 @@ def throughput(given: argparse.Namespace, title: str, env: str) -> doc.Section:
         )
         cases += found.cases
         sections.append(saved_bench_section(path))
-    rates = {(one.label, one.n_envs): one.figures.rate for one in cases if one.figures}
+    figures = {(one.label, one.n_envs): one.figures for one in cases if one.figures}
     counts = sorted({one.n_envs for one in cases})
-    checks = tuple(_ahead(ours, n, rates) for n in counts for ours in ("shm", "vector"))
-    labels = sorted({label for label, _ in rates}, key=lambda x: -_value(rates, (x, counts[1])))
-    exhibit = doc.Exhibit(
+    pairs = [(ours, n) for n in counts for ours in ("shm", "vector")]
+    checks = tuple(_ahead(*pair, figures) for pair in pairs)
+    broken = [check for part in sections for check in part.checks if check.outcome != "good"]
+    against = doc.Exhibit(
+        "Are shm and vector ahead of every peer?",
+        "Where one is not, the row says what takes longer than in the peer.",
+        table("ours | against the fastest peer", [(one.name, one.says) for one in checks]),
+    )
+    return doc.Section(
+        f"Throughput, {title}",
+        "bench",
+        doc.Check("result", worst((*checks, *broken)), _said(checks[2:4])),
+        checks=(*checks, *broken),
+        facts=sections[0].facts,
+        exhibits=(_rates(figures, counts), against),
+        notes=(*_too_many(cases, counts), *_missing(), *sections[0].notes),
+    )
+
+
+def installed(names: Sequence[str]) -> list[str]:
+    """Return those of the names that a plugin offers here."""
+    offered = {row["name"] for row in wfbench.plugins().rows()}
+    return [name for name in names if name.partition(":")[0] in offered]
+
+
+def _missing() -> list[str]:
+    names = [name.partition(":")[0] for name in (*SLICES, *PROCESSES, *TRAINERS)]
+    missing = [name for name in names if not installed([name])]
+    return [f"Not installed, so not measured: {', '.join(missing)}."] if missing else []
+
+
+def _rates(figures: FigureOf, counts: Sequence[int]) -> doc.Exhibit:
+    rates = {key: found.rate for key, found in figures.items()}
+    rank = {label: found.value for (label, n), found in rates.items() if n == counts[1]}
+    labels = sorted({label for label, _ in rates}, key=lambda label: -rank.get(label, 0.0))
+    return doc.Exhibit(
         "",
         "Transitions per second, geometric mean of the samples with its 95 % interval.",
         table(
@@ -107,46 +151,53 @@ def throughput(given: argparse.Namespace, title: str, env: str) -> doc.Section:
         ),
         "python tests/benchmarks/peers.py --only throughput",
     )
-    broken = [check for part in sections for check in part.checks if check.outcome != "good"]
-    return doc.Section(
-        f"Throughput, {title}",
-        "bench",
-        doc.Check("result", worst((*checks, *broken)), _said(checks[2:4])),
-        checks=(*checks, *broken),
-        facts=sections[0].facts,
-        exhibits=(exhibit,),
-        notes=(*_too_many(cases, counts), *sections[0].notes),
-    )
 
 
 def _said(checks: Sequence[doc.Check]) -> str:
     return "; ".join(f"{check.name}: {check.says}" for check in checks)
 
 
-def _value(rates: dict[Any, Any], key: tuple[str, int]) -> float:
-    return rates[key].value if key in rates else 0.0
-
-
-def _ahead(ours: str, n_envs: int, rates: dict[Any, Any]) -> doc.Check:
-    """Check that one of ours is ahead of every peer."""
-    peers = {key: rate for key, rate in rates.items() if key[0] not in OURS and key[1] == n_envs}
+def _ahead(ours: str, n_envs: int, figures: FigureOf) -> doc.Check:
+    """Check that one of ours is ahead of every peer; say why if it is not."""
+    peers = {label: found for (label, n), found in figures.items() if n == n_envs}
+    mine = peers.get(ours)
+    peers = {label: found for label, found in peers.items() if label not in OURS}
     name = f"{ours}, {n_envs:,} environments"
-    if not peers or (ours, n_envs) not in rates:
+    if not peers or mine is None:
         return doc.Check(name, "open", "could not be measured")
-    best = max(peers, key=lambda key: peers[key].value)
-    ratio = rates[ours, n_envs].value / peers[best].value
-    says = f"{ratio:.3g} times the fastest peer ({best[0]})"
-    return doc.Check(name, "good" if ratio > 1 else "bad", says)
+    best = max(peers, key=lambda label: peers[label].rate.value)
+    theirs = peers[best]
+    ratio = mine.rate.value / theirs.rate.value
+    says = f"{ratio:.3g} times the fastest peer ({best})"
+    if ratio > 1:
+        return doc.Check(name, "good", says)
+    low, high = mine.rate.low, mine.rate.high
+    level = low is None or theirs.rate.low is None or high > theirs.rate.low
+    says += ", which their intervals do not tell apart" if level else ""
+    return doc.Check(name, "open" if level else "bad", f"{says}: {_why(mine, theirs, best)}")
 
 
-def _too_many(cases: Sequence[Any], counts: Sequence[int]) -> list[str]:
+def _why(mine: Figures, theirs: Figures, peer: str) -> str:
+    """Say which phase takes so much longer than in the peer, and who uses more cores."""
+    times = [
+        {phase: 1e6 * found.phases[phase] / found.rate.value for phase in PHASES}
+        for found in (mine, theirs)
+    ]
+    slow = max(PHASES, key=lambda phase: times[0][phase] - times[1][phase])
+    own, other = (found[slow] for found in times)
+    used, more = (found.cpu_us * found.rate.value / 1e6 for found in (mine, theirs))
+    said = f"{slow} takes {own:.3g} µs of a transition, in {peer} {other:.3g} µs"
+    return f"{said}; it keeps {used:.1f} cores busy, {peer} {more:.1f}"
+
+
+def _too_many(cases: Sequence[CaseSummary], counts: Sequence[int]) -> list[str]:
     """Say what a process per environment would take with the largest number of them."""
     factor = counts[-1] / counts[-2]
-    dear = [c for c in cases if c.label in PROCESSES and c.n_envs == counts[-2] and c.figures]
     needs = [
         f"{case.label} {factor * case.figures.start_up:.0f} s to start and "
         f"{factor * case.figures.memory / 2**30:.1f} GB"
-        for case in dear
+        for case in cases
+        if case.label in PROCESSES and case.n_envs == counts[-2] and case.figures
     ]
     if not needs:
         return []
@@ -161,7 +212,7 @@ def learning(given: argparse.Namespace) -> list[doc.Section]:
         lambda **place: wfbench.run(
             preset="per-order",
             env="cage2:memory=true,actions=reduced",
-            trainer=list(TRAINERS),
+            trainer=installed(TRAINERS),
             collector="vector",
             n_envs=4 if given.smoke else 200,
             searcher="given:orders=SEUHD",
@@ -183,7 +234,7 @@ def learning(given: argparse.Namespace) -> list[doc.Section]:
         "elapsed_seconds": given.seconds,
     }
     facts = (
-        *(doc.Fact(name.partition(":")[0], name) for name in TRAINERS),
+        *(doc.Fact(name.partition(":")[0], name) for name in installed(TRAINERS)),
         doc.Fact("each training", f"{given.seconds:g} s, or 400 episodes per environment"),
     )
     sections = []
