@@ -1,0 +1,1 @@
+"""RLlib's PPO as a trainer."""
