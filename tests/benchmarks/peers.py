@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[2]
 OURS = ("async", "pipe", "sequential", "shm", "vector")
 SLICES = (
     *("sequential", "shm", "async", "vector"),
-    *("gym-sync", "puffer", "ray", "sb3-dummy", "tianshou-dummy"),
+    *("gym-sync", "ray", "sb3-dummy", "tianshou-dummy"),
 )
 """Those that put many environments into a process."""
 PROCESSES = (
@@ -57,7 +57,7 @@ TRAINERS = (
     "ppo-parallel",
     "sb3-ppo:lr=0.0003,epochs=10,gamma=0.99,clip=0.2",
     "cleanrl-ppo:lr=0.00025,epochs=4,gamma=0.99,clip=0.2",
-    "rllib-ppo:lr=0.00005,epochs=30,gamma=0.99,clip=0.3",
+    "rllib-ppo:lr=0.0003,epochs=6,gamma=0.99,clip=0.3,value_clip=10000,hidden=64",
 )
 """Ours, the documented one, and the peers with the settings that their libraries document."""
 RECENT, POINTS = 5, 60
