@@ -42,11 +42,10 @@ SLICES = (
     *("gym-sync", "ray", "sb3-dummy", "tianshou-dummy"),
 )
 """Those that put many environments into a process."""
-PROCESSES = (
-    *("pipe", "gym-async", "sb3-subproc", "tianshou-shmem", "tianshou-subproc"),
-    *("torchrl-collector", "torchrl-parallel"),
-)
-"""Those with a process per environment."""
+PROCESSES = ("pipe", "gym-async", "sb3-subproc", "tianshou-shmem", "torchrl-parallel")
+"""Those with a process per environment; of each library the way it documents as fastest."""
+OTHERS = ("tianshou-subproc", "torchrl-collector")
+"""The other ways of these libraries, measured with the fewest environments only."""
 ENVS = {
     "cage2": "cage2",
     "0 µs": "synthetic:step=0",
@@ -83,20 +82,19 @@ def measured(path: Path, measure: Callable[..., Any]) -> Any:
 
 def throughput(given: argparse.Namespace, title: str, env: str) -> doc.Section:
     """Return the rates of all collectors on an environment."""
-    sizes = {"": ([4, 8], PROCESSES), "-1000": ([16], ())}
-    if not given.smoke:
-        sizes = {"": ([25, 200], PROCESSES), "-1000": ([1000], ())}
+    few, many, most = (4, 8, 16) if given.smoke else (25, 200, 1000)
+    sizes = {few: (*PROCESSES, *OTHERS), many: PROCESSES, most: ()}
     cases, sections = [], []
-    for suffix, (counts, more) in sizes.items():
-        path = given.runs / f"peers-{env.replace(':step=', '-')}{suffix}"
+    for count, more in sizes.items():
+        path = given.runs / f"peers-{env.replace(':step=', '-')}-{count}"
         found = measured(
             path,
-            lambda counts=counts, more=more, **place: wfbench.bench(
+            lambda count=count, more=more, **place: wfbench.bench(
                 collector=installed((*SLICES, *more)),
                 env=env,
-                n_envs=counts,
+                n_envs=count,
                 rounds=1 if given.smoke else given.rounds,
-                steps=20,
+                steps=5 if count == most else 20,
                 seconds=0.3,
                 smoke=given.smoke,
                 progress=lambda seen: print(" ", seen.text, flush=True),
@@ -133,7 +131,7 @@ def installed(names: Sequence[str]) -> list[str]:
 
 
 def _missing() -> list[str]:
-    names = [name.partition(":")[0] for name in (*SLICES, *PROCESSES, *TRAINERS)]
+    names = [name.partition(":")[0] for name in (*SLICES, *PROCESSES, *OTHERS, *TRAINERS)]
     missing = [name for name in names if not installed([name])]
     return [f"Not installed, so not measured: {', '.join(missing)}."] if missing else []
 
@@ -291,7 +289,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure ours and every installed peer.")
     parser.add_argument("--only", choices=("throughput", "learning"))
     parser.add_argument("--rounds", type=int, default=3, help="samples of each collector")
-    parser.add_argument("--seconds", type=float, default=45.0, help="of each training")
+    parser.add_argument("--seconds", type=float, default=40.0, help="of each training")
     parser.add_argument("--runs", type=Path, default=ROOT / "results" / "runs")
     parser.add_argument("--to", type=Path, default=ROOT / "results")
     parser.add_argument("--smoke", action="store_true")
