@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Callable
@@ -95,6 +96,13 @@ class ParallelCollector(LockstepCollector):
         if found:
             raise found
         return call_library(named, lambda: workers, plan, name=self.name, library=_LIBRARY)
+
+    def _close(self, plan: Plan) -> None:
+        super()._close(plan)
+        for name in ("_now", "_collector"):
+            vars(self).pop(name, None)
+        # The library's objects refer to each other, and each shared tensor is a descriptor.
+        gc.collect()
 
     def _end(self, vector: Any, limit: float, *, failed: bool) -> None:
         threads = torch.get_num_threads()
