@@ -189,7 +189,7 @@ def _why(mine: Figures, theirs: Figures, peer: str) -> str:
 
 
 def _too_many(cases: Sequence[CaseSummary], counts: Sequence[int]) -> list[str]:
-    """Say what a process per environment would take with the largest number of them."""
+    """Say what was left out: what a process per environment would take with the most of them."""
     factor = counts[-1] / counts[-2]
     needs = [
         f"{case.label} {factor * case.figures.start_up:.0f} s to start and "
@@ -200,7 +200,8 @@ def _too_many(cases: Sequence[CaseSummary], counts: Sequence[int]) -> list[str]:
     if not needs:
         return []
     said = f"{counts[-1]:,} environments are left out where each has a process of its own"
-    return [f"{said}: at {counts[-2]} environments' cost they take " + ", ".join(needs) + "."]
+    other = f"{', '.join(OTHERS)}: measured with {counts[0]} environments only, to save time."
+    return [f"{said}: at {counts[-2]} environments' cost they take {', '.join(needs)}.", other]
 
 
 def learning(given: argparse.Namespace) -> list[doc.Section]:
