@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
@@ -115,7 +115,9 @@ class Result:
     def _document(self) -> Report:
         from wfbench.report import make_report
 
-        return make_report(*self._sections())
+        found = make_report(*self._sections())
+        # One time for all formats, however long it takes to write them.
+        return replace(found, created=vars(self).setdefault("_created", found.created))
 
 
 def as_list(given: Any) -> list[Any]:
