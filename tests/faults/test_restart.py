@@ -18,6 +18,7 @@ from wfbench.orders.compliance import Shaper
 from wfbench.policies import RandomPolicy
 from wfbench_collectors.free_running import AsyncCollector
 from wfbench_collectors.sequential import SequentialCollector
+from wfbench_collectors.wire import ready
 
 POLICY = RandomPolicy(4)
 STEPS = 9
@@ -126,6 +127,9 @@ def test_an_episode_that_a_death_tore_is_not_mended_with_another(
             rollout = collector.collect(POLICY, steps)
             if call == 0:
                 worker.wait(60)
+                # The nursery tells of the death a moment after it.
+                nursery = collector._supervisor.watch.nursery
+                assert rollout.counters.restarts or ready(nursery.fileno(), 60.0)
             restarts.append(rollout.counters.restarts)
             shaped = shaper.shape(rollout)
             lengths += shaped.episodes.length.tolist()
