@@ -42,6 +42,8 @@ class Lab:
     smoke: bool
     other: str | None
     folder: Path
+    to: Path
+    """Where README.md, docs and results are written."""
     commands: list[str] = field(default_factory=list)
 
     def tell(self, *arguments: str, program: str = OURS) -> tuple[dict[str, Any], float, float]:
@@ -197,6 +199,29 @@ def best(lab: Lab) -> Any:
     return found
 
 
+def scaling(lab: Lab) -> Any:
+    """Measure growth with environments and workers, and check the prediction for more cores.
+
+    Environments that sleep need no core, so the check has as many cores as workers.
+    """
+    names = ("sequential", "shm", "async", "vector", "pipe")
+    chosen = [flag for name in names for flag in ("--collector", name)]
+    tiny = ("--smoke",) if lab.smoke else ()
+    grown, _, _ = lab.tell("bench", "--scaling", "--env", "cage2", *chosen, *tiny)
+    report = ("report", grown["run"], "--md", "--to", str(lab.to / "results" / "scaling.md"))
+    subprocess.run([OURS, *report], cwd=lab.folder, check=True, stdout=subprocess.DEVNULL)
+    asleep = "synthetic:costs=cyborg,construct=0,busy=false"
+    size, workers = ("8", "1,2,8") if lab.smoke else ("64", "1,2,3,4,8,16,32,64")
+    counts = ("--n-envs", size, "--workers", workers, "--steps", "10")
+    check, _, _ = lab.tell("bench", "--scaling", "--env", asleep, "--collector", "shm", *counts)
+    return [
+        {name: value[name] for name in ("workers", "rate", "measured")}
+        for found in check["scaling"]["costs"]
+        for value in found["predictions"]
+        if value["where"] == "here"
+    ]
+
+
 def longer(lab: Lab) -> Any:
     """Train one policy for all orders for ten minutes."""
     common = ("--seeds", "1", "--free", "0", "--specialise", "1", "--joint-episodes", "1000")
@@ -238,6 +263,7 @@ PARTS: dict[str, Callable[[Lab], Any]] = {
     "joint": joint,
     "per-order": per_order,
     "best": best,
+    "scaling": scaling,
 }
 EXTRA = {"longer": longer, "against": against}
 
@@ -287,7 +313,7 @@ def main(given: Sequence[str] | None = None) -> None:
             if not asked.only and parts.get(name, {}).get("commit") == commit:
                 continue
             print(f"{name}:", flush=True)
-            lab = Lab(asked.smoke, asked.against_wfbench, Path(folder))
+            lab = Lab(asked.smoke, asked.against_wfbench, Path(folder), asked.to.resolve())
             began = time.perf_counter()
             values = {**PARTS, **EXTRA}[name](lab)
             taken = {"seconds": round(time.perf_counter() - began, 1), "values": values}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-DOCUMENTS = ("README.md", "docs/results.md")
+DOCUMENTS = ("README.md", "docs/results.md", "docs/scaling.md")
 _REGION = re.compile(r"(<!--figures:([\w-]+)-->\n).*?(<!--end-->)", re.DOTALL)
 
 FRONT = {"speed": "throughput", "first": "joint"}
@@ -196,6 +196,19 @@ def _against(values: Any) -> str:
     return _table("command | the other release | this commit | times faster", rows)
 
 
+def _scaling(values: Any) -> str:
+    rows = [
+        (
+            f"{one['workers']}",
+            f"{one['rate']:,.0f}",
+            f"{one['measured']:,.0f}",
+            f"{one['rate'] / one['measured'] - 1:+.0%}",
+        )
+        for one in values
+    ]
+    return _table("workers | predicted, transitions/s | measured | error", rows)
+
+
 WRITERS = {
     "throughput": _throughput,
     "speed": _speed,
@@ -209,5 +222,6 @@ WRITERS = {
     "best": _best,
     "longer": _joint,
     "against": _against,
+    "scaling": _scaling,
 }
 """What writes the text of each pair of markers."""
