@@ -82,7 +82,7 @@ class Rollout(StepRecord):
         for array, dtype in (
             (self.obs, self.obs.dtype.newbyteorder("<")),
             (self.actions, "<i8"),
-            (self.rewards, "<f4"),
+            (self.rewards + np.float32(0), "<f4"),  # -0.0 becomes 0.0, as where rewards are summed
             (self.terminated, "u1"),
             (self.truncated, "u1"),
         ):

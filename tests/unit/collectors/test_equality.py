@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,3 +92,10 @@ def test_a_reused_observation_buffer_is_copied(
     reused = plan_of(**options, reuse_buffer=True)
     for collector in (SequentialCollector(), PipeCollector(workers=2), ShmCollector(workers=2)):
         _expect_equal(_collected(collector, reused, policy), truth)
+
+
+def test_the_sign_of_a_zero_reward_makes_no_difference(plan_of: Callable[..., Plan]) -> None:
+    [rollout, *_] = _collected(SequentialCollector(), plan_of(), RandomPolicy(4))
+    zeros = np.zeros_like(rollout.rewards)
+    hashes = [replace(rollout, rewards=one).transition_hash() for one in (zeros, -zeros, zeros + 1)]
+    assert hashes[0] == hashes[1] != hashes[2]
