@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import shutil
 import subprocess
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -62,7 +64,7 @@ TRAINERS = (
 RECENT, POINTS = 5, 60
 """Updates that a return is the mean of, and points of a line."""
 READING = f"Mean of three seeds with its 95 % interval, each of the last {RECENT} updates."
-MADE_BY = "Made by `python tests/benchmarks/peers.py`, which says what it measures and how long.\n"
+MADE_BY = f"Made by `{shlex.join(['python', *sys.argv])}`.\n"
 WORDS = {"env_steps": "environment steps", "elapsed_seconds": "seconds"}
 FigureOf = dict[tuple[str, int], Figures]
 """What was measured of a collector with so many environments."""
@@ -72,7 +74,7 @@ Curves = dict[str, list[list[dict[str, Any]]]]
 
 def measured(path: Path, measure: Callable[..., Any]) -> Any:
     """Return the complete run of this path; if there is none, measure it now."""
-    if path.exists() and describe_run(path).status not in ("complete", "smoke"):
+    if path.exists() and describe_run(path).status not in ("complete", "smoke", "unsound"):
         shutil.rmtree(path)
     if not path.exists():
         print(f"measuring {path.name}", flush=True)
@@ -289,15 +291,16 @@ def main() -> None:
     """Measure what is asked for and write the three files."""
     parser = argparse.ArgumentParser(description="Measure ours and every installed peer.")
     parser.add_argument("--only", choices=("throughput", "learning"))
+    parser.add_argument("--env", choices=ENVS, action="append", help="throughput on these only")
     parser.add_argument("--rounds", type=int, default=3, help="samples of each collector")
-    parser.add_argument("--seconds", type=float, default=40.0, help="of each training")
+    parser.add_argument("--seconds", type=float, default=25.0, help="of each training")
     parser.add_argument("--runs", type=Path, default=ROOT / "results" / "runs")
     parser.add_argument("--to", type=Path, default=ROOT / "results")
     parser.add_argument("--smoke", action="store_true")
     given = parser.parse_args()
     sections = []
     if given.only != "learning":
-        sections += [throughput(given, title, env) for title, env in ENVS.items()]
+        sections += [throughput(given, title, ENVS[title]) for title in given.env or ENVS]
     if given.only != "throughput":
         sections += learning(given)
     command = ["git", "rev-parse", "--short=10", "HEAD"]
