@@ -60,7 +60,10 @@ TRAINERS = (
     "cleanrl-ppo:lr=0.00025,epochs=4,gamma=0.99,clip=0.2",
     "rllib-ppo:lr=0.0003,epochs=6,gamma=0.99,clip=0.3,value_clip=10000,hidden=64",
 )
-"""Ours, the documented one, and the peers with the settings that their libraries document."""
+"""Ours, the documented one, and the peers with settings of their libraries' examples.
+
+RLlib's networks have our size, and its value loss is not cut off: returns are large here.
+"""
 RECENT, POINTS = 5, 60
 """Updates that a return is the mean of, and points of a line."""
 READING = f"Mean of three seeds with its 95 % interval, each of the last {RECENT} updates."

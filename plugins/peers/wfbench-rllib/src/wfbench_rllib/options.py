@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, fields
 
-
-def _option(default: Any, meaning: str) -> Any:
-    return field(default=default, metadata={"help": meaning})
+from wfbench.contract import option
 
 
 @dataclass(frozen=True)
 class PpoOptions:
     """Options of `rllib-ppo`, with the defaults of RLlib."""
 
-    lr: float = _option(5e-5, "learning rate of Adam")
-    gamma: float = _option(0.99, "discount per step")
-    epochs: int = _option(30, "passes over the data of an update")
-    clip: float = _option(0.3, "clipping range of the policy ratio")
-    batch_size: int = _option(128, "transitions per step of Adam")
-    gae: float = _option(1.0, "lambda of the generalised advantage estimate")
-    entropy: float = _option(0.0, "weight of the entropy bonus")
-    value_weight: float = _option(1.0, "weight of the value loss")
-    value_clip: float = _option(10.0, "the square of an error of the value counts up to this")
-    kl: float = _option(0.2, "weight of the divergence from the last policy, at first")
-    hidden: int = _option(256, "units of each of the two hidden layers")
-    threads: int = _option(1, "threads of the learner")
+    lr: float = option(5e-5, "learning rate of Adam")
+    gamma: float = option(0.99, "discount per step")
+    epochs: int = option(30, "passes over the data of an update")
+    clip: float = option(0.3, "clipping range of the policy ratio")
+    batch_size: int = option(128, "transitions per step of Adam")
+    gae: float = option(1.0, "lambda of the generalised advantage estimate")
+    entropy: float = option(0.0, "weight of the entropy bonus")
+    value_weight: float = option(1.0, "weight of the value loss")
+    value_clip: float = option(10.0, "the square of an error of the value counts up to this")
+    kl: float = option(0.2, "weight of the divergence from the last policy, at first")
+    hidden: int = option(256, "units of each of the two hidden layers")
+    threads: int = option(1, "threads of the learner")
 
     def __post_init__(self) -> None:
         for declared in fields(self):
