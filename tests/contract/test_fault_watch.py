@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,8 @@ def test_ours_tell_recover_and_can_be_used_again():
     assert restart.outcome == "recovered"
 
 
-def test_a_process_that_dies_or_hangs_is_reported_and_the_next_fault_is_seen():
+def test_a_process_that_dies_or_hangs_is_reported_and_the_next_fault_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     told = []
     found = watch_faults(
         [(SEQUENTIAL, {})],
@@ -90,6 +92,7 @@ def test_a_process_that_dies_or_hangs_is_reported_and_the_next_fault_is_seen():
     )
     assert told == found
     assert [seen.outcome for seen in found] == ["caller died", "hung", "told", "not offered"]
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("name", "outcome"), [("Loses", "cause lost"), ("Raw", "wrong error")])

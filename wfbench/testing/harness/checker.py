@@ -50,11 +50,13 @@ class SubjectProcess:
         Raise IsolationError if there is no answer within `limit` seconds.
         """
         process = self.start()
-        try:
-            return process.ask((function, question), limit)
-        except IsolationError:
-            self.close()
-            raise
+        # Made here, so that a process that dies or is killed leaves nothing behind.
+        with TemporaryDirectory(prefix="wfbench-kit-", ignore_cleanup_errors=True) as scratch:
+            try:
+                return process.ask((function, question, scratch), limit)
+            except IsolationError:
+                self.close()
+                raise
 
     def test(self, promise: Promise[Any], limit: float | None = None) -> PromiseResult:
         """Try to break a promise; `limit` shortens its own deadline."""
@@ -95,9 +97,7 @@ def main(descriptor: str) -> None:
     connection.send(dict(found.spec.cannot))
     while True:
         try:
-            function, question = connection.recv()
+            function, question, scratch = connection.recv()
         except EOFError:
             return
-        with TemporaryDirectory(prefix="wfbench-kit-", ignore_cleanup_errors=True) as scratch:
-            subject = replace(found, scratch=Path(scratch))
-            connection.send(load_object(function)(question, subject))
+        connection.send(load_object(function)(question, replace(found, scratch=Path(scratch))))
