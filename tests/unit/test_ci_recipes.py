@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, ClassVar
+from urllib.parse import parse_qs
 
 import pytest
 import yaml
@@ -156,6 +160,66 @@ def test_only_the_comment_of_the_recipe_is_edited(tmp_path: Path) -> None:
         )
     kept = [one.read_text() for one in sorted((tmp_path / "kept").iterdir())]
     assert kept == ["a bot's comment", f"{step['env']['MARKER']}\nsecond"]
+
+
+class Notes(BaseHTTPRequestHandler):
+    """The comments of a merge request, as GitLab keeps them."""
+
+    kept: ClassVar[dict[int, str]]
+
+    def do_GET(self) -> None:
+        self._answer([{"id": number, "body": body} for number, body in self.kept.items()])
+
+    def do_POST(self) -> None:
+        self._keep(len(self.kept) + 1)
+
+    def do_PUT(self) -> None:
+        self._keep(int(self.path.rpartition("/")[2]))
+
+    def _keep(self, number: int) -> None:
+        form = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        self.kept[number] = parse_qs(form)["body"][0]
+        self._answer({"id": number})
+
+    def _answer(self, found: object) -> None:
+        allowed = self.headers["PRIVATE-TOKEN"] == "given" and "/4/merge_requests/7/" in self.path
+        self.send_response(200 if allowed else 401)
+        self.end_headers()
+        self.wfile.write(json.dumps(found).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the recipe posts with curl")
+def test_only_the_note_of_the_gitlab_recipe_is_edited(tmp_path: Path) -> None:
+    job = yaml.safe_load(GITLAB.read_text())["performance"]
+    [script] = job["after_script"]
+    marker = job["variables"]["MARKER"]
+    Notes.kept = {1: "a bot's comment", 2: f"somebody quotes {marker}"}
+    with HTTPServer(("127.0.0.1", 0), Notes) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        environ = {
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+            "MARKER": marker,
+            "COMMENT_TOKEN": "given",
+            "CI_API_V4_URL": f"http://127.0.0.1:{server.server_port}/api/v4",
+            "CI_PROJECT_ID": "4",
+            "CI_MERGE_REQUEST_IID": "7",
+            "no_proxy": "127.0.0.1",
+        }
+        for says in ("first", "100 % & more"):
+            (tmp_path / "comment.md").write_text(says)
+            subprocess.run(
+                ["/bin/bash", "-e", "-c", script],
+                cwd=tmp_path,
+                env=environ,
+                check=True,
+                timeout=60,
+            )
+        server.shutdown()
+    assert list(Notes.kept.values())[:2] == ["a bot's comment", f"somebody quotes {marker}"]
+    assert list(Notes.kept.values())[2:] == [f"{marker}\n100 % & more"]
 
 
 def test_there_is_a_baseline_to_gate_with() -> None:

@@ -151,6 +151,14 @@ def test_a_scale_holds_its_values_and_its_ticks_are_inside(
     assert places == sorted(places)
 
 
+@pytest.mark.parametrize(("last", "ticks"), [(3, [1, 2, 3]), (16, [5, 10, 15])])
+def test_what_is_counted_has_no_ticks_between_whole_numbers(last: int, ticks: list[int]) -> None:
+    table = Table(tuple(map(Column, "xys")), ((1, 2.0, "a"), (last, 3.0, "a")))
+    root = _drawn(table, Curves("x", "y", "s"), WIDE)
+    below = [text.text for text in root.iter("text") if text.get("text-anchor") == "middle"]
+    assert below == [*map(str, ticks), "x"]
+
+
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=20))
 def test_a_logarithmic_scale_shows_ratios(values: list[float]) -> None:
     scale = logarithmic(values, 0.0, 100.0)

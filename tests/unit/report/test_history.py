@@ -55,6 +55,7 @@ def test_a_change_is_found_at_its_run_and_commit(runs: Path) -> None:
     assert [row for row, on in enumerate(table.values("changed")) if on] == [8]
     assert table.values("commit") == [f"c{number:02d}" for number in range(16)]
     assert table.values("number") == list(range(1, 17))
+    assert table.column("value").title == "value (transitions/s)"
 
 
 @pytest.mark.parametrize("words", [["runs", "history", "--html"], ["report", "--all", "--html"]])

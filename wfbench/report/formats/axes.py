@@ -20,6 +20,8 @@ class Scale:
     start: float
     end: float
     log: bool = False
+    whole: bool = False
+    """Whether only whole numbers mean something along it."""
 
     def __call__(self, value: float) -> float:
         """Return the place of a number; what lies outside ends at the edge."""
@@ -38,7 +40,8 @@ class Scale:
             return _log_ticks(self.low, self.high, wanted)
         step = _step((self.high - self.low) / max(1, wanted))
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [number * step for number in range(first, last + 1)]
+        found = [number * step for number in range(first, last + 1)]
+        return [tick for tick in found if not self.whole or tick.is_integer()]
 
 
 def linear(

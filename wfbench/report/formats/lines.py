@@ -70,7 +70,8 @@ def curves(table: Table, picture: Curves, width: float, label: str) -> Markup:
         y = logarithmic(ends, y_from, y_to)
     else:
         x = linear(xs, _LEFT, width - _RIGHT, wanted=7)
-        x = Scale(min(xs), max(xs), x.start, x.end) if min(xs) < max(xs) else x
+        whole = all(float(at).is_integer() for at in xs)
+        x = Scale(min(xs), max(xs), x.start, x.end, whole=whole) if min(xs) < max(xs) else x
         y = linear(ends, y_from, y_to, zero=picture.from_zero)
     frame = Frame(x, y, width)
     note = ", logarithmic" if picture.log else ""

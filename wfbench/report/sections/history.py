@@ -19,7 +19,7 @@ _READING = (
     f"level begins: a rank test, which finds one in {FALSE_ALARMS:.0%} of the figures that never "
     "changed."
 )
-_HEADS = "number | figure | value | changed | run | started | commit | wfbench | seed | page"
+_MADE = "changed | run | started | commit | wfbench | seed | page"
 
 
 def history_sections(works: Sequence[Sequence[FigureHistory]], folder: Path) -> list[Section]:
@@ -69,10 +69,11 @@ def _exhibit(history: FigureHistory, folder: Path) -> Exhibit:
         made = (record.name, record.created, record.commit, record.version, record.seed)
         page = _page(record.path, folder)
         rows.append((number + 1, history.figure, entry.value, number in changes, *made, page))
+    unit = " (transitions/s)" if "@" in history.figure else ""
     return Exhibit(
         title=f"{history.figure} over time",
         reading=_READING,
-        table=table(_HEADS, rows),
+        table=table(f"number (run) | figure | value{unit} | {_MADE}", rows),
         picture=Curves("number", "value", "figure", mark="changed", link="page"),
     )
 
