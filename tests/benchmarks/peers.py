@@ -1,6 +1,6 @@
 """Measure ours and every installed peer side by side; write peers.md, peers.json and peers.svg.
 
-    python tests/benchmarks/peers.py                              # 50 minutes on two quiet cores
+    python tests/benchmarks/peers.py                              # 55 minutes on two quiet cores
     python tests/benchmarks/peers.py --rounds 2                   # a third less of throughput
     python tests/benchmarks/peers.py --only learning              # one part
     python tests/benchmarks/peers.py --smoke --to DIR --runs DIR  # does it work at all?
@@ -64,8 +64,8 @@ TRAINERS = (
 
 RLlib's networks have our size, and its value loss is not cut off: returns are large here.
 """
-RECENT, POINTS = 5, 60
-"""Updates that a return is the mean of, and points of a line."""
+EPISODES, RECENT, POINTS = 1600, 5, 60
+"""Episodes of each environment, updates that a return is the mean of, and points of a line."""
 READING = f"Mean of three seeds with its 95 % interval, each of the last {RECENT} updates."
 MADE_BY = f"Made by `{shlex.join(['python', *sys.argv])}`.\n"
 WORDS = {"env_steps": "environment steps", "elapsed_seconds": "seconds"}
@@ -218,10 +218,10 @@ def learning(given: argparse.Namespace) -> list[doc.Section]:
             env="cage2:memory=true,actions=reduced",
             trainer=installed(TRAINERS),
             collector="vector",
-            n_envs=4 if given.smoke else 200,
+            n_envs=4 if given.smoke else 25,
             searcher="given:orders=SEUHD",
             workflows=1,
-            max_episodes=6 if given.smoke else 400,
+            max_episodes=6 if given.smoke else EPISODES,
             stop="budget",
             max_seconds=given.seconds,
             seeds=3,
@@ -239,7 +239,7 @@ def learning(given: argparse.Namespace) -> list[doc.Section]:
     }
     facts = (
         *(doc.Fact(name.partition(":")[0], name) for name in installed(TRAINERS)),
-        doc.Fact("each training", f"{given.seconds:g} s, or 400 episodes per environment"),
+        doc.Fact("each training", f"{given.seconds:g} s or {EPISODES:,} episodes of 25 envs"),
     )
     sections = []
     for measure, end in ends.items():
@@ -296,7 +296,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("throughput", "learning"))
     parser.add_argument("--env", choices=ENVS, action="append", help="throughput on these only")
     parser.add_argument("--rounds", type=int, default=3, help="samples of each collector")
-    parser.add_argument("--seconds", type=float, default=25.0, help="of each training")
+    parser.add_argument("--seconds", type=float, default=40.0, help="of each training")
     parser.add_argument("--runs", type=Path, default=ROOT / "results" / "runs")
     parser.add_argument("--to", type=Path, default=ROOT / "results")
     parser.add_argument("--smoke", action="store_true")
