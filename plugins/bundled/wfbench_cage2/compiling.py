@@ -1,4 +1,4 @@
-"""Say so if the rules are being compiled, which happens once."""
+"""Compile the rules, which happens once, and say so."""
 
 from __future__ import annotations
 
@@ -12,9 +12,19 @@ from typing import Any
 from numba.core import event
 
 from wfbench.contract import OWNER_VARIABLE
+from wfbench.policies import compiling
+from wfbench.policies.compiling import Function
 
 NOTICE = "compiling the CAGE-2 kernel (first run only)"
 _PATIENCE = 1.0
+
+
+def part(function: Function) -> Function:
+    """Compile a rule as part of those that call it.
+
+    Most are called from one place, and steps are up to a third faster if they call none.
+    """
+    return compiling.part(function, forceinline=True)
 
 
 class _Starter(event.Listener):

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.policies.compiling import part
-
+from .compiling import part
 from .layout import AT, State
 
 Tape = NDArray[np.int8]

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.policies.compiling import compiled, part
+from wfbench.policies.compiling import compiled
 
 from . import rules_blue as blue
-from .compiling import compile_notice
+from .compiling import compile_notice, part
 from .draws import NO_TAPE, RED_AGENT, Tape, step_key, uniform
 from .layout import AT, STATE_SIZE, State
 from .lookup import UNIT_MASK

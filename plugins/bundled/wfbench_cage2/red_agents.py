@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wfbench.policies.compiling import part
-
 from . import lookup
+from .compiling import part
 from .draws import PICK, UNRECORDED, Tape, count_bits, nth_member, on_tape, uniform
 from .layout import AT, State
 from .tables import OP_SERVER, Red, RedAction, Success

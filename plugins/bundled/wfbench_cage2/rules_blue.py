@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.policies.compiling import part
-
 from . import lookup, tables
+from .compiling import part
 from .layout import AT, State
 
 MEMORY_SIZE = len(lookup.MEMORY_DECOY_HOST) + 2 * tables.NUM_HOSTS + 1 + tables.MEMORY_STEPS

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wfbench.policies.compiling import part
-
 from . import draws, lookup, tables
+from .compiling import part
 from .draws import Tape, on_tape
 from .layout import AT, State
 from .rules_blue import COUNT_LIMIT, note_sessions, ports
