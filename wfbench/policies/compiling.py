@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 
 from numba import njit
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
@@ -59,12 +61,51 @@ _register: Any = event.register  # without annotations of its own
 _register("numba:compile", _Compilation())
 
 
+class _NoAddresses:
+    """Stands for the compiler's table of addresses where code has none."""
+
+    def set_env(self, _name: str, _environment: Any) -> None:
+        """Do nothing: only an exception needs the environment, and no part raises one."""
+
+
+class _PartLibrary(JITCodeLibrary):
+    """The code of a part, for its callers to optimise and to make machine code of.
+
+    By itself it would go through both once for each part around it, too.
+    """
+
+    codegen = _NoAddresses()
+
+    def _optimize_final_module(self) -> None:
+        """Do nothing: a caller optimises it together with its own code."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, _name: str) -> int:
+        """Return no address: nothing but compiled code calls a part."""
+        return 0
+
+
+class _PartCompiler(CompilerBase):
+    """The usual compiler, with a library for parts."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the usual passes."""
+        new_library: Any = _PartLibrary
+        builder: Any = DefaultPassBuilder
+        name = self.state.func_id.func_qualname
+        self.state.library = new_library(self.state.targetctx.codegen(), name)
+        return [builder.define_nopython_pipeline(self.state)]
+
+
 def part(function: Function, **flags: Any) -> Function:
     """Compile a function as part of the compiled ones that call it; Python runs it as it stands.
 
     Making it callable from Python would take as long as all the rest of its compilation.
     """
-    found: Function = register_jitable(no_cfunc_wrapper=True, **_FLAGS, **flags)(function)
+    flags |= {"no_cfunc_wrapper": True, "pipeline_class": _PartCompiler}
+    found: Function = register_jitable(**_FLAGS, **flags)(function)
     return found
 
 
