@@ -6,7 +6,8 @@ The state of one environment is one row of int16. Sets of hosts or subnets are b
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,11 @@ _FIRST_SINGLE = _PER_HOST * NUM_HOSTS
 STATE_SIZE = _FIRST_SINGLE + len(StateLayout._fields) - _PER_HOST
 
 State = NDArray[np.int16]
-AT = StateLayout(*range(0, _FIRST_SINGLE, NUM_HOSTS), *range(_FIRST_SINGLE, STATE_SIZE))
+_places = StateLayout(*range(0, _FIRST_SINGLE, NUM_HOSTS), *range(_FIRST_SINGLE, STATE_SIZE))
+# Compiled code copies all of a tuple wherever it reads a field, but only what it reads of a module.
+_module = ModuleType("places")
+vars(_module).update(_places._asdict())
+AT = cast("StateLayout", _module)
 
 _SETS = {
     **dict.fromkeys(("owned", "rooted", "mal", "rscan", "kip", "khost"), NUM_HOSTS),
