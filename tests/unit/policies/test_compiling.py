@@ -7,12 +7,22 @@ import subprocess
 import sys
 
 _MODULE = """
-from wfbench.policies.compiling import compiled
+from wfbench.policies.compiling import compiled, part
+
+
+@part
+def same(x):
+    return x
+
+
+@part
+def add(x, y):
+    return same(x) + same(y)
 
 
 @compiled
 def double(x):
-    return x + x
+    return add(x, same(x))
 """
 _CALL = (
     "import doubling; assert doubling.double(3) == 6; "
