@@ -200,7 +200,7 @@ class TaskMaker:
         chosen, state = self._parent(stage, order, finished), None
         if chosen is not None:
             with self._clock.phase("store"):
-                state = self._store.load_checkpoint(chosen.workflow).trainer
+                state = self._store.trainer_state(chosen.workflow)
         return TrainingTask(
             workflow=workflow,
             order=order,

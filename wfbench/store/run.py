@@ -9,7 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
-from wfbench.contract import UsageError
+import numpy as np
+
+from wfbench.contract import Arrays, UsageError
 
 from . import policy_file
 from .config import StoredConfig, read_config, search_paths
@@ -34,6 +36,8 @@ from .table import UPDATE_COLUMNS, WORKFLOW_COLUMNS, CsvTable, EventRows, event_
 EVENTS_FILE = "events.jsonl"
 SPECIAL_FOLDER = "policies"
 """Where the policies that were specialised for an order are kept."""
+_STATES, _STATE_BYTES = 32, 1 << 20
+"""How many states of trainers are held in memory, too, and how large one may be for that."""
 
 
 class RunStore:
@@ -47,6 +51,7 @@ class RunStore:
         self._lock = RunLock(path)
         self._log: EventLog | None = None
         self._rows = EventRows()
+        self._states: dict[int, Arrays] = {}
         self._updates = CsvTable(path / "updates.csv", "updates/2", UPDATE_COLUMNS)
         self._workflows = CsvTable(path / "workflows.csv", "workflows/2", WORKFLOW_COLUMNS)
 
@@ -113,10 +118,20 @@ class RunStore:
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep what later workflows and a resumed run need."""
         policy_file.write_checkpoint(checkpoint_path(self.path, checkpoint.workflow), checkpoint)
+        state = _copied(checkpoint.trainer)
+        if sum(array.nbytes for array in state.values()) <= _STATE_BYTES:
+            self._states[checkpoint.workflow] = state
+        if len(self._states) > _STATES:
+            del self._states[next(iter(self._states))]
 
     def load_checkpoint(self, workflow: int) -> Checkpoint:
         """Return what `save_checkpoint` kept."""
         return policy_file.read_checkpoint(checkpoint_path(self.path, workflow))
+
+    def trainer_state(self, workflow: int) -> Arrays:
+        """Return the trainer's state of a checkpoint, in arrays that the caller may change."""
+        state = self._states.get(workflow)
+        return self.load_checkpoint(workflow).trainer if state is None else _copied(state)
 
     def save_sweeps(self, workflow: int, sweeps: Mapping[str, Sweep]) -> None:
         """Keep how the policy of a workflow did under each order."""
@@ -183,6 +198,11 @@ def read_log(path: Path) -> list[LogEntry]:
         decoder.decode(values, f"{file}, line {number}")
         for number, values in enumerate(read_lines(file), start=1)
     ]
+
+
+def _copied(state: Arrays) -> Arrays:
+    """Return arrays of their own, as a file would give them."""
+    return {name: np.array(array) for name, array in state.items()}
 
 
 def checkpoint_path(path: Path, workflow: int) -> Path:

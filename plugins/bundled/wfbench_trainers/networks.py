@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -30,7 +31,9 @@ class ActorCritic:
                 # Named as in the files of release 0.1.0, which counted the tanh between layers.
                 self._shapes[f"{part}.{2 * number}.weight"] = (right, left)
                 self._shapes[f"{part}.{2 * number}.bias"] = (right,)
-        size = sum(int(np.prod(shape)) for shape in self._shapes.values())
+        ends = np.cumsum([0, *map(math.prod, self._shapes.values())]).tolist()
+        self._places = [slice(*here) for here in pairwise(ends)]
+        size = ends[-1]
         self.flat: Floats = np.zeros(size, dtype=np.float32)
         self.gradient: Floats = np.zeros(size, dtype=np.float32)
 
@@ -58,9 +61,8 @@ class ActorCritic:
 
     def named(self, flat: Floats) -> dict[str, Floats]:
         """Return numbers in the places of `flat` by the name of their weight, without a copy."""
-        ends = np.cumsum([np.prod(shape) for shape in self._shapes.values()])
-        pieces = zip(self._shapes.items(), np.split(flat, ends[:-1]), strict=True)
-        return {name: piece.reshape(shape) for (name, shape), piece in pieces}
+        pieces = zip(self._shapes.items(), self._places, strict=True)
+        return {name: flat[place].reshape(shape) for (name, shape), place in pieces}
 
     def read(self, arrays: Arrays) -> None:
         """Take over weights by name."""
@@ -74,7 +76,7 @@ class ActorCritic:
     def policy(self, condition: Floats, version: int, value_scale: float) -> NetworkPolicy:
         """Return the networks as a policy, with values in units of the rewards."""
         actor, critic = (
-            [(weights.T, biases) for weights, biases in part] for part in (self.actor, self.critic)
+            [(weights.T, biases) for weights, biases in part] for part in self.layers(self.flat)
         )
         first, biases = critic[0]
         obs = len(actor[0][0]) - condition.size

@@ -387,6 +387,23 @@ class TestRunStore:
             ("", "2"),
         ]
 
+    def test_trainers_states_are_those_of_the_files_whoever_changes_theirs(
+        self, tmp_path: Path
+    ) -> None:
+        run = self._record(tmp_path / "r", STARTED)
+        states = [{"w": np.full(3, n), "large": np.zeros((n % 2) << 17)} for n in range(40)]
+        store = RunStore.resume(run)
+        for number, state in enumerate(states):
+            store.save_checkpoint(Checkpoint(number, state, _stored(), {}))
+            state["w"] += 100
+            store.trainer_state(number)["w"] += 100
+        for number in range(40):
+            file = store.load_checkpoint(number).trainer
+            state = store.trainer_state(number)
+            assert state["w"].tolist() == file["w"].tolist() == [number] * 3
+            assert len(state["large"]) == len(file["large"])
+        store.close()
+
     def test_resuming_makes_the_tables_agree_with_the_events(self, tmp_path: Path) -> None:
         events = [STARTED, _begun(0), _update(0, loss=1.0), _done(0), _begun(1), _update(1, kl=1.0)]
         run = self._record(tmp_path / "r", *events)

@@ -77,7 +77,7 @@ def train_sample(
         with started([seeded], out, "training", lambda _job, _run: [watch], smoke=True) as [search]:
             run_searches([search])
             seconds = search.recorded().work
-            state = search.store.load_checkpoint(len(watch.workflows) - 1).trainer
+            state = search.store.trainer_state(len(watch.workflows) - 1)
     sample = TrainSample(
         round=number,
         seed=seed,
