@@ -163,10 +163,12 @@ def test_wall_time_is_kept_by_worker_processes(make_job: Make, begin: Begin) -> 
     )
     search = begin(job)
     search.run_on(ProcessesExecutor(workers=2))
-    # A machine that stalls may stretch the last rollout; all 1000 workflows would take minutes.
-    assert search.recorded().elapsed <= 8.0 + 8.0
-    assert _told(search)[-1]["reason"] == "wall-time"
-    assert search.finished
+    events = _told(search)
+    assert events[-1]["reason"] == "wall-time"
+    # All 1000 would take minutes: the limit ended it, and what had begun was ended and recorded.
+    assert 0 < len(search.finished) < 1000
+    begun = [event["workflow"] for event in events if event["event"] == "workflow-started"]
+    assert begun == [one.workflow for one in search.finished]
     assert search.recorded().work_seconds > 0
 
 
