@@ -15,6 +15,7 @@ from simulated_sweeps import (
     ORDERS,
     PAIRS,
     SIGNS,
+    Floats,
     concentrated,
     effects_of,
     part_of,
@@ -26,7 +27,7 @@ from simulated_sweeps import (
 from wfbench.contract import Order, UsageError
 from wfbench.orders.compliance import MIN_CHOICES
 from wfbench.search.answer import Answer, find_answer, share_interval
-from wfbench.search.answer.effects import pair_effects
+from wfbench.search.answer.effects import beyond_pairs, pair_effects
 from wfbench.search.answer.quantiles import t_quantile
 from wfbench.store.sweeps import Sweep
 
@@ -188,6 +189,17 @@ def test_differences_beyond_pairs_are_compared_by_raw_means() -> None:
     assert answer.beyond_pairs
     assert answer.best_order == ORDERS[17]
     assert answer.orders[17].estimate == pytest.approx(answer.orders[17].mean)
+
+
+ONE_APART = np.where(np.arange(120) == 17, 3.0, 0.0)
+ALL_A_LITTLE = np.where(np.random.default_rng(3).random(120) < 0.5, 0.8, -0.8)
+
+
+@pytest.mark.parametrize("extra", [ONE_APART, ALL_A_LITTLE], ids=["one apart", "all a little"])
+def test_one_order_apart_and_many_a_little_apart_are_both_beyond_pairs(extra: Floats) -> None:
+    """The largest residual alone shows the one, the sum of the squares alone the other."""
+    rng = np.random.default_rng(10)
+    assert beyond_pairs(replicates(simulate(rng, 2, NOTHING, between=0.05, extra=extra)), 0.95)
 
 
 def test_only_pairs_that_the_orders_can_tell_have_an_effect() -> None:
