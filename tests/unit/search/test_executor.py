@@ -249,6 +249,17 @@ def test_searches_share_out_the_width_of_the_executor(
         plan_jobs(asked, one_at_a_time)
 
 
+def test_directories_of_searches_have_short_names(make_job: Make, tmp_path: Path) -> None:
+    trainer = "lab:nan_stat=98,nan_weight=99"
+    names = ("shm:workers=2,on_worker_death=restart", "sequential")
+    jobs = [make_job(collector=name, trainer=trainer) for name in names]
+    with started(jobs, tmp_path, "r", lambda _job, _store: (), smoke=True, width=1) as searches:
+        long, short = (search.store.path.name for search in searches)
+    assert long.startswith("00-shm-workers-2-on-worker-death-restart-lab-nan-stat-98")
+    assert len(long) == len("00-") + 60
+    assert short == "01-sequential-lab-nan-stat-98-nan-weight-99"
+
+
 class TestProcesses:
     def test_values_come_in_their_order_and_workers_are_used_again(self) -> None:
         with closing(ProcessesExecutor(workers=2)) as executor:
