@@ -210,6 +210,21 @@ def test_runs_are_compared_by_their_joint_policies(
         wfbench.compare(kept, better, steps=10)
 
 
+@pytest.mark.parametrize("sides", [("new",), ("old",), ("old", "new")])
+def test_right_choices_are_compared_only_where_all_trainings_had_a_choice(
+    kept: Path, tmp_path: Path, sides: tuple[str, ...]
+) -> None:
+    found = {side: Path(shutil.copytree(kept, tmp_path / side)) for side in ("old", "new")}
+    for side in sides:
+        file = found[side] / "sweeps" / "001.npz"
+        sweeps = read_sweeps(file)
+        none = np.zeros_like(sweeps[NORMAL].choices)
+        without = dataclasses.replace(sweeps[NORMAL], choices=none, right=none)
+        write_sweeps(file, {**sweeps, NORMAL: without})
+    cells = wfbench.compare(found["old"], found["new"]).to_dict()["cells"]
+    assert "right choices" not in [cell["metric"] for cell in cells]
+
+
 def test_joint_runs_of_other_seeds_are_compared_without_pairs(kept: Path) -> None:
     other = wfbench.run(**{**TINY, "specialise": 0, "free": 0}, seed=5, seeds=3)
     found = wfbench.compare(kept, other.path).to_dict()

@@ -29,7 +29,7 @@ SMALL = {
     "specialise": 1,
 }
 _BREAKING = '''
-"""Trainers whose numbers stop being finite."""
+"""Trainers whose numbers stop being finite, and one that watches."""
 import numpy as np
 
 from before_forms import Reinforce
@@ -56,10 +56,24 @@ class BreaksFirst(Breaking):
         return Reinforce.update(self, rollout, rewards)
 
 
+class Watching(Reinforce):
+    """Learns nothing, and keeps what shaping added to each reward."""
+
+    added = []
+
+    def update(self, rollout, rewards):
+        kept = self.weights.copy()
+        stats = super().update(rollout, rewards)
+        self.weights[:] = kept
+        self.added.append(rewards - rollout.rewards)
+        return stats
+
+
 @hookimpl
 def wfbench_trainers():
     return [
         TrainerSpec(name="breaking", summary="x", factory=f"{__name__}:Breaking"),
+        TrainerSpec(name="watching", summary="x", factory=f"{__name__}:Watching"),
         TrainerSpec(name="breaks-first", summary="x", factory=f"{__name__}:BreaksFirst"),
     ]
 '''

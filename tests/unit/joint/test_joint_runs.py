@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wfbench.contract import UsageError
+from wfbench.contract import UsageError, load_object
 from wfbench.orders import all_orders
 from wfbench.search.engine import run_searches
 from wfbench.search.history import read_search
@@ -195,6 +195,26 @@ def test_any_collector_trains_the_same_joint_policy(
         found = [read_checkpoint(checkpoint_path(r, number)) for r in (run, tmp_path / "other")]
         for name, array in found[0].trainer.items():
             assert np.array_equal(array, found[1].trainer[name]), name
+
+
+def test_shaping_falls_over_a_joint_training_and_has_a_share_of_its_own_in_others(
+    make_joint: Make, begin: Begin
+) -> None:
+    watching = {"trainer": "watching", "seeds": 1, "free": 1, "stress": 0, "max_episodes": 4}
+    added = []
+    for name, end, special in (("whole", 1.0, 1.0), ("falling", 0.25, 0.5)):
+        job = make_joint(**watching, joint_episodes=4, lambda_end=end, lambda_special=special)
+        seen = load_object(job.trainer.spec.factory).added
+        seen.clear()
+        begin(job, name).run()
+        added.append(list(seen))
+    shares = [
+        np.abs(less).sum() / np.abs(whole).sum() if whole.any() or less.any() else 0.0
+        for whole, less in zip(*added, strict=True)
+    ]
+    joint, free, specialised = shares[:3], shares[3:6], shares[6:]
+    assert joint == pytest.approx([1.0, 1 - 0.75 / 4, 1 - 0.75 / 2])
+    assert (free, specialised) == ([0.0] * 3, pytest.approx([0.5] * 3))
 
 
 def test_an_asynchronous_collector_trains_jointly_too(

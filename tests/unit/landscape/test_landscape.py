@@ -293,6 +293,28 @@ def test_regret_of_a_searcher_that_never_moves_is_known() -> None:
     assert curves.repeats == pytest.approx(0.8)
 
 
+class Listed(Fixed):
+    """Asks for orders one after the other."""
+
+    def __init__(self, *orders: Order) -> None:
+        self.orders = list(orders)
+
+    def ask(self) -> Order:
+        return self.orders.pop(0)
+
+    def tell(self, order: Order, outcome: Outcome) -> None:
+        pass
+
+
+def test_rivals_are_compared_after_the_whole_budget() -> None:
+    world, _ = recorded_world(landscape(lambda index, _: -float(index)))
+    one, two, three, *_, last = all_orders()
+    late, never = ((last, three, one), (last, three, two))
+    searchers = {"late": lambda _: Listed(*late), "never": lambda _: Listed(*never)}
+    [rival] = run_bench(searchers, world, asks=3, seeds=3).rivals
+    assert (rival.comparison.better, rival.comparison.worse) == (1.0, 0.0)
+
+
 def test_without_noise_a_full_sweep_finds_the_best_order() -> None:
     world = SyntheticWorld("mallows", icc=1.0)
     for build in (Exhaustive, RandomSweep):

@@ -352,3 +352,16 @@ def _stop_after(workflows: int) -> Callable[[Any], None]:
             raise KeyboardInterrupt
 
     return observe
+
+
+def test_a_training_is_compliant_from_the_threshold_on(make_job: Make, begin: Begin) -> None:
+    def trained(name: str, threshold: float) -> Any:
+        search = begin(make_job(workflows=1, threshold=threshold), name)
+        search.run()
+        return search.finished[0]
+
+    reached = trained("first", 1.0).compliance
+    assert 0 < reached < 1
+    exact, above = trained("exact", reached), trained("above", np.nextafter(reached, 1.0))
+    assert (exact.compliant, exact.status) == (True, "compliant")
+    assert (above.compliant, above.status) == (False, "budget")

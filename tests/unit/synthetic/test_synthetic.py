@@ -143,6 +143,8 @@ def test_the_true_state_is_nested_and_of_the_chosen_size(size):
     env.reset(seed=1)
     state = env.true_state()
     assert set(state) == set(env.workflow.hosts)
+    processes = sum(len(host["processes"]) for host in state.values())
+    assert bool(processes) == bool(size)
     if size:
         assert len(pickle.dumps(state)) == pytest.approx(size, rel=0.25)
     mask = env.step(0)[4]["compromised_hosts"]

@@ -202,11 +202,13 @@ def _late_start(subject: CollectorUnderTest) -> None:
 
 @COLLECTOR.add("Nothing that comes after the deadline is ever delivered")
 def _late_answers(subject: CollectorUnderTest) -> None:
-    fault = subject.faulty("slow@3", deadlines=_HASTY, fault_seconds=4.0)
+    slow = 2 * _HASTY.step
+    fault = subject.faulty("slow@3", deadlines=_HASTY, fault_seconds=slow)
     plan = subject.plan()
     with subject.opened(fault.plan) as collector:
         _expect_deadline(fault, *_error_of(collector, fault))
-        time.sleep(2.5)
+        # Until the late answer has come; a collector that steps in this process has waited for it.
+        time.sleep(max(0.5, fault.happened() + slow + 0.5 - time.time()))
         expect_refused(lambda: collector.collect(POLICY, 1), "collect after a missed deadline")
         close_in_time(collector, "after a missed deadline")
         collector.open(plan)

@@ -26,11 +26,9 @@ _RESETS = 8
 
 
 @contextmanager
-def _used(
-    subject: CollectorUnderTest, plan: Plan | None = None, **changed: Any
-) -> Iterator[ResettableCollector]:
+def _used(subject: CollectorUnderTest) -> Iterator[ResettableCollector]:
     """Yield a collector that is in the middle of an episode."""
-    with subject.opened(plan, **changed) as collector:
+    with subject.opened() as collector:
         collector.collect(POLICY, _MIDDLE)
         yield cast("ResettableCollector", collector)
 
@@ -96,11 +94,13 @@ def _reset_after_restart(subject: CollectorUnderTest) -> None:
     if not subject.declares("on_worker_death"):
         raise DoesNotApply("it has no option on_worker_death=restart")
     fault = subject.faulty("kill@3")
-    with _used(subject, fault.plan, on_worker_death="restart") as collector:
+    with subject.opened(fault.plan, on_worker_death="restart") as opened:
+        collector = cast("ResettableCollector", opened)
         until = time.monotonic() + 30.0
         while not collector.collect(POLICY, STEPS).counters.restarts and time.monotonic() < until:
             pass
         expect(fault.marker.exists(), "the fault never happened")
+        collector.collect(POLICY, _MIDDLE)
         plan = subject.plan(fault.plan.env, seed=8)
         _expect_fresh(subject, collector, plan, collector.reset(plan))
 

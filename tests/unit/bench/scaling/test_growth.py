@@ -48,6 +48,13 @@ def test_a_corner_is_found_where_it_is() -> None:
     assert (found.kind, found.knee) == ("knee", pytest.approx(2.0, rel=0.01))
 
 
+@pytest.mark.parametrize("end", [SIZES[0], SIZES[-1]])
+def test_a_bend_is_looked_for_as_far_as_the_points_go(end: float) -> None:
+    found = fit_growth(points(*curve(end)))
+    assert (found.kind, found.knee) == ("knee", pytest.approx(end))
+    assert found.level == pytest.approx(100.0)
+
+
 def test_a_fall_is_no_knee() -> None:
     found = fit_growth(points(1.0, 10.0, 50.0, 100.0, 100.0, 90.0, 40.0))
     assert (found.kind, found.knee, found.level) == ("falls", 200.0, pytest.approx(100.0))
