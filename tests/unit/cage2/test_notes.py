@@ -78,7 +78,7 @@ def test_played_episodes_are_those_of_the_plain_environment_with_notes(
         wanted, _ = rich.reset(seed=chosen_seed)
         assert np.array_equal(notes.begin(plain.reset(seed=chosen_seed)[0]), wanted)
         for _ in range(40):
-            action = rng.randrange(rich.action_space.n)
+            action = rng.randrange(int(rich.action_space.n))
             wanted, reward, *_, info = rich.step(action)
             meant = notes.act(action)
             assert meant == info["state"][AT.blue_action]
