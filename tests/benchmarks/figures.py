@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -46,14 +47,16 @@ class Lab:
     """Where README.md, docs and results are written."""
     commands: list[str] = field(default_factory=list)
 
-    def tell(self, *arguments: str, program: str = OURS) -> tuple[dict[str, Any], float, float]:
+    def tell(
+        self, *arguments: str, program: str = OURS, **variables: str
+    ) -> tuple[dict[str, Any], float, float]:
         """Return the JSON answer of a command, its seconds, and the memory of its process in MB."""
         shown = "wfbench" if program == OURS else "older wfbench"
         self.commands.append(" ".join([shown, *arguments]))
         print("  ", self.commands[-1], flush=True)
         number = len(list(self.folder.iterdir()))
         out, log = self.folder / f"{number}.json", self.folder / f"{number}.log"
-        environ = {**os.environ, "OMP_NUM_THREADS": "1"}
+        environ = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
         began = time.perf_counter()
         with out.open("wb") as answer, log.open("wb") as errors:
             given = [program, *arguments, "--json"]
@@ -222,6 +225,16 @@ def scaling(lab: Lab) -> Any:
     ]
 
 
+def start(lab: Lab) -> Any:
+    """Time the first run on a machine, which compiles, and the same run again, three times each."""
+    first, again = [], []
+    for _ in range(1 if lab.smoke else 3):
+        with tempfile.TemporaryDirectory(prefix="figures-") as cache:
+            for times in (first, again):
+                times.append(lab.tell("run", "--smoke", NUMBA_CACHE_DIR=cache)[1])
+    return {"first": median(first), "again": median(again)}
+
+
 def longer(lab: Lab) -> Any:
     """Train one policy for all orders for ten minutes."""
     common = ("--seeds", "1", "--free", "0", "--specialise", "1", "--joint-episodes", "1000")
@@ -255,6 +268,7 @@ def against(lab: Lab) -> Any:
 
 
 PARTS: dict[str, Callable[[Lab], Any]] = {
+    "start": start,
     "throughput": throughput,
     "environment": environment,
     "learning": learning,

@@ -107,6 +107,12 @@ def _environment(values: Any) -> str:
     )
 
 
+def _start(values: Any) -> str:
+    first, again = values["first"], values["again"]
+    row = (f"{first:.1f} s", f"{again:.1f} s", f"{first - again:.1f} s")
+    return _table("first run on a machine | the same again | compiling", [row])
+
+
 def _joint(values: Any) -> str:
     rows = [
         (
@@ -213,6 +219,7 @@ WRITERS = {
     "throughput": _throughput,
     "speed": _speed,
     "environment": _environment,
+    "start": _start,
     "joint": _joint,
     "first": _first,
     "documented": _timed,
