@@ -56,7 +56,7 @@ class Lab:
         print("  ", self.commands[-1], flush=True)
         number = len(list(self.folder.iterdir()))
         out, log = self.folder / f"{number}.json", self.folder / f"{number}.log"
-        environ = {**os.environ, "OMP_NUM_THREADS": "1", **variables}
+        environ = {**os.environ, **variables}
         began = time.perf_counter()
         with out.open("wb") as answer, log.open("wb") as errors:
             given = [program, *arguments, "--json"]
