@@ -1,7 +1,7 @@
 """Measure ours and every installed peer side by side; write peers.md, peers.json and peers.svg.
 
-    python tests/benchmarks/peers.py                              # 55 minutes on two quiet cores
-    python tests/benchmarks/peers.py --rounds 2                   # a third less of throughput
+    python tests/benchmarks/peers.py                              # three rounds
+    python tests/benchmarks/peers.py --rounds 2                   # 31 minutes on two quiet cores
     python tests/benchmarks/peers.py --only learning              # one part
     python tests/benchmarks/peers.py --smoke --to DIR --runs DIR  # does it work at all?
 
