@@ -7,7 +7,7 @@ import select
 
 from wfbench.contract import OWNER_VARIABLE, Call, ExecutorError, News
 from wfbench.processes.children import Child, exit_text
-from wfbench.processes.limits import usable_cores
+from wfbench.processes.limits import THREAD_VARIABLES, usable_cores, usable_threads
 
 _HANDOVER = 60.0
 """Seconds in which a worker must have taken a call."""
@@ -33,7 +33,7 @@ class ProcessesExecutor:
     def prepare(self, call: Call) -> None:
         """Start all workers; each runs this call before its first other one."""
         while len(self._idle) + len(self._busy) < self.width:
-            self._idle.append(_start())
+            self._idle.append(self._start())
             _take(self._idle[-1], _UNTOLD, call)
 
     def submit(self, key: int, call: Call) -> None:
@@ -42,7 +42,7 @@ class ProcessesExecutor:
             # It died while it had nothing to do.
             _end(self._idle.pop())
         if not self._idle:
-            self._idle.append(_start())
+            self._idle.append(self._start())
             _take(self._idle[-1], key, call)
         self._busy[key] = self._idle.pop()
 
@@ -81,14 +81,15 @@ class ProcessesExecutor:
             self._idle.append(self._busy.pop(key))
         return received
 
-
-def _start() -> Child:
-    try:
-        # Standard output is for answers, so workers print to standard error.
-        variables = {OWNER_VARIABLE: str(os.getpid())}
-        return Child("wfbench_executors.worker", variables, stdout=2)
-    except OSError as error:
-        raise ExecutorError(f"a worker process could not be started: {error}") from error
+    def _start(self) -> Child:
+        # Workers that all took every core would wait for each other's threads.
+        share = max(1, usable_threads() // self.width)
+        variables = dict.fromkeys(THREAD_VARIABLES, str(share)) | {OWNER_VARIABLE: str(os.getpid())}
+        try:
+            # Standard output is for answers, so workers print to standard error.
+            return Child("wfbench_executors.worker", variables, stdout=2)
+        except OSError as error:
+            raise ExecutorError(f"a worker process could not be started: {error}") from error
 
 
 def _take(worker: Child, key: int, call: Call) -> bool:

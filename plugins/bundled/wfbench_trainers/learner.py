@@ -69,7 +69,6 @@ class Learner(ABC):
         self.updates = 0
         self.value_scale = 1.0
         self.optimiser = self._fresh_optimiser()
-        self._initialise(np.random.default_rng(setup.seed))
 
     def start(self, order: Order, inherit: Arrays | None = None) -> None:
         """Condition on `order`; take the weights of `inherit` if given, else the initial ones.

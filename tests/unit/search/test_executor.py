@@ -281,6 +281,19 @@ class TestProcesses:
             assert footprint.children() == early
         assert not footprint.children()
 
+    @pytest.mark.parametrize(
+        ("workers", "given", "share"), [(2, "", "4"), (3, "", "2"), (9, "", "1"), (2, "2", "1")]
+    )
+    def test_workers_share_out_the_threads(
+        self, workers: int, given: str, share: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+        monkeypatch.setenv("OMP_NUM_THREADS", given)
+        with closing(ProcessesExecutor(workers=workers)) as executor:
+            executor.submit(1, Call("os:getenv", "OMP_NUM_THREADS"))
+            executor.submit(2, Call("os:getenv", "OPENBLAS_NUM_THREADS"))
+            assert _values(executor, 1, 2) == [[share], [share]]
+
     def test_a_killed_worker_is_told_with_its_signal(self) -> None:
         with closing(ProcessesExecutor(workers=1)) as executor:
             executor.submit(1, Call("itertools:count", 0))
