@@ -226,13 +226,12 @@ def _basis_line(metric: Metric, references: Mapping[int, str]) -> str:
 
 
 def _sample_notes(sides: _Sides, busy: Mapping[str, float]) -> Iterator[str]:
-    sessions = {word: side.session for word, side in sides.items()}
-    if len({session.settings.seed for session in sessions.values()}) > 1:
+    if len({side.session.settings.seed for side in sides.values()}) > 1:
         yield "the seeds differ, so that equal work cannot be proved"
     for word, cores in busy.items():
         yield f"other programs used up to {cores:.1f} cores while {word} was measured"
-    for word, session in sessions.items():
-        lost = sum(not sample.clean for sample in session.samples)
+    for word, side in sides.items():
+        lost = sum(not sample.clean for sample in side.session.samples)
         if lost:
             yield f"{lost} samples of {word} failed or are marked, and are left out"
 
