@@ -15,6 +15,7 @@ from .judging import (
     median,
     number,
     times,
+    typical,
 )
 
 N_ENVS = 25
@@ -98,7 +99,7 @@ def measure_early_stop(lab: Lab) -> Finding:
             values={"easy": 0.0, "workflows": float(all_of)},
             scaled=scaled,
         )
-    factor, lost = lab.ratio(saved, [1.0] * len(saved)), lab.mean(scores)
+    factor, lost = typical(lab, saved), lab.mean(scores)
     return Finding(
         measured=f"easy workflows end {times(factor)} sooner ({easy} of {all_of} were easy)",
         interval=factor,

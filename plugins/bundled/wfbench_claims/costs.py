@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wfbench.contract import (
     CollectCase,
@@ -12,7 +12,6 @@ from wfbench.contract import (
     Lab,
     TrainCase,
     TrainSample,
-    Verdict,
 )
 
 from .conditions import (
@@ -33,10 +32,9 @@ from .conditions import (
 from .judging import (
     NOT,
     REPRODUCED,
-    UNTESTABLE,
     amount,
-    bounds,
     combined,
+    judge_difference,
     number,
     times,
     typical,
@@ -101,8 +99,11 @@ def measure_workflow(lab: Lab) -> Finding:
         values={
             "documented_factor": WORKFLOW_FACTOR,
             "most_possible_factor": most,
-            **_typical_seconds(lab, "here", here),
-            **_typical_seconds(lab, "core_each", each),
+            **{
+                f"{name}_{part}_seconds": typical(lab, values).value
+                for name, cases in (("here", here), ("core_each", each))
+                for part, values in zip(("before", "same_payload", "after"), cases, strict=False)
+            },
         },
         scaled=(
             f"{timed.n_envs} envs x {timed.episodes} episodes in place of 200 x 5 to 50",
@@ -231,7 +232,11 @@ def measure_sequential(lab: Lab) -> Finding:
 def measure_memory(lab: Lab) -> Finding:
     """Measure claim 9: 5 to 10 GB for 100 envs, 500 MB for one; and 25 no more than one."""
     rounds = 1 if lab.quick else 3
-    cases = [*(_memory_case("pipe", count) for count in HELD), _memory_case("shm", HELD[-1])]
+    how: dict[str, Any] = {"env": WEIGHTLESS, "update_every": 25, "stop": "budget"}
+    cases = [
+        training(count, 1, orders=("0",), collector=collector, **how)
+        for collector, count in (*(("pipe", count) for count in HELD), ("shm", HELD[-1]))
+    ]
     samples = lab.train(cases, rounds=rounds, fresh=True)
     held = [[float(sample.memory) for sample in of_case] for of_case in samples]
     one, some, many, slices = (typical(lab, values) for values in held)
@@ -240,7 +245,8 @@ def measure_memory(lab: Lab) -> Finding:
         measured=f"1 env {_mb(one)}, 25 envs {_mb(some)}, 100 envs {_mb(many)}; 25 to 1 "
         f"{times(same)}",
         interval=same,
-        verdict=combined([within(growth, GROWTH, 1.0), _same_footprint(same)]),
+        # A factor is never below 0, so this says no more than that it is not above SAME.
+        verdict=combined([within(growth, GROWTH, 1.0), judge_difference(same, SAME)]),
         why=(
             f"With a process per env 25 envs take {number(same.value)}x the memory of one and 100 "
             f"take {number(growth.value)}x, in slices {number(slices.value / one.value)}x, where "
@@ -259,14 +265,6 @@ def measure_memory(lab: Lab) -> Finding:
     )
 
 
-def _typical_seconds(lab: Lab, name: str, seconds: list[list[float]]) -> dict[str, float]:
-    parts = ("before", "same_payload", "after")
-    return {
-        f"{name}_{part}_seconds": typical(lab, values).value
-        for part, values in zip(parts, seconds, strict=False)
-    }
-
-
 def _timed_workflows(lab: Lab) -> TimedWorkflows:
     """Measure the workflows under both conditions, each in a process of its own."""
     n_envs, episodes, evaluation, rounds = (2, 2, 1, 2) if lab.quick else (25, 3, 2, 3)
@@ -280,7 +278,7 @@ def _timed_workflows(lab: Lab) -> TimedWorkflows:
                 _workflow(PIPE_TRUE_STATE, n_envs, episodes, evaluated, env=env),
                 _workflow("pipe", n_envs, episodes, evaluated, env=env),
                 _workflow(shm_per_env(n_envs), n_envs, episodes, from_training, env=env),
-                _workflow("sequential", 1, single, from_training, "ppo-episode", env=env),
+                _workflow("sequential", 1, single, from_training, env=env, trainer="ppo-episode"),
             )
         ],
         rounds=rounds,
@@ -292,35 +290,17 @@ def _timed_workflows(lab: Lab) -> TimedWorkflows:
     return TimedWorkflows(n_envs, episodes, evaluation, sides, sizes)
 
 
-def _workflow(
-    collector: str,
-    n_envs: int,
-    episodes: int,
-    score: str,
-    trainer: str = "ppo-parallel",
-    *,
-    env: str = CYBORG,
-) -> TrainCase:
+def _workflow(collector: str, n_envs: int, episodes: int, score: str, **more: str) -> TrainCase:
     """Return the training of one order for exactly `episodes` episodes of each env."""
-    return training(
-        n_envs,
-        episodes,
-        orders=("0",),
-        trainer=trainer,
-        collector=collector,
-        env=env,
-        min_episodes=episodes,
-        stop="budget",
-        score=score,
-    )
+    more = {"collector": collector, "stop": "budget", "score": score, **more}
+    return training(n_envs, episodes, orders=("0",), min_episodes=episodes, **more)
 
 
 def _evaluation_seconds(lab: Lab) -> tuple[int, list[float]]:
     """Return how many episodes were evaluated one after the other, and the seconds by round."""
     played, rounds = (2, 1) if lab.quick else (EVALUATED, 3)
-    [samples] = lab.train(
-        [_workflow(PIPE_TRUE_STATE, 1, 1, f"evaluate:{played}")], rounds=rounds, fresh=True
-    )
+    case = _workflow(PIPE_TRUE_STATE, 1, 1, f"evaluate:{played}", env=CYBORG)
+    [samples] = lab.train([case], rounds=rounds, fresh=True)
     return played, [sample.seconds["search"] for sample in samples]
 
 
@@ -331,25 +311,6 @@ def _errors(scored: list[TrainSample], truth: list[TrainSample]) -> float:
         for one, other in zip(scored, truth, strict=True)
     ]
     return math.sqrt(sum(squares) / len(squares))
-
-
-def _memory_case(collector: str, n_envs: int) -> TrainCase:
-    return training(
-        n_envs,
-        1,
-        orders=("0",),
-        collector=collector,
-        env=WEIGHTLESS,
-        update_every=25,
-        stop="budget",
-    )
-
-
-def _same_footprint(same: Interval) -> Verdict:
-    low, high = bounds(same)
-    if high <= SAME:
-        return REPRODUCED
-    return NOT if low > SAME else UNTESTABLE
 
 
 def _mb(held: Interval) -> str:

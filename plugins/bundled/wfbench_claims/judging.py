@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median_low
 
-from wfbench.contract import Condition, Finding, Interval, Lab, Verdict
+from wfbench.contract import VERDICTS, Condition, Finding, Interval, Lab, Verdict
 
 from .conditions import CORE_EACH, HERE, LEFT_OUT, NO_CONSTRUCTION
 
@@ -15,11 +15,7 @@ CLOSE = 0.75
 PARTLY = 0.25
 """A factor of at least this share of the documented effect, on the log scale, does in part."""
 
-REPRODUCED: Verdict = "reproduced"
-IN_PART: Verdict = "reproduced in part"
-NOT: Verdict = "not reproduced"
-UNTESTABLE: Verdict = "cannot be tested here"
-_RANK = (REPRODUCED, IN_PART, NOT, UNTESTABLE)
+REPRODUCED, IN_PART, NOT, UNTESTABLE = VERDICTS
 
 
 def judge_factor(measured: Interval, documented: float) -> Verdict:
@@ -48,7 +44,7 @@ def within(measured: Interval, documented: float, most: float) -> Verdict:
 
 def best(under: Iterable[Condition]) -> Verdict:
     """Return the best verdict of several conditions: it holds where it can be judged."""
-    return min((one.verdict for one in under), key=_RANK.index)
+    return min((one.verdict for one in under), key=VERDICTS.index)
 
 
 def under_both(

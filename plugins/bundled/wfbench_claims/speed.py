@@ -63,7 +63,7 @@ class Decomposition:
 def measure_headline(lab: Lab) -> Finding:
     """Measure claim 1: 180 to 3,052 transitions/s."""
     found = _decompositions(lab)
-    here, each = _largest(found)
+    here, each = found[-len(CONDITIONS) :]
     parts = [each.factor(lab, place, place + 1) for place in range(ENV)]
     together = [one.factor(lab, 0, POLICY) for one in (here, each)]
     shares = (
@@ -103,7 +103,7 @@ def measure_headline(lab: Lab) -> Finding:
 
 def measure_vector_step(lab: Lab) -> Finding:
     """Measure claim 2: 550 to 33 ms per vector step."""
-    here, each = _largest(_decompositions(lab))
+    here, each = _decompositions(lab)[-len(CONDITIONS) :]
     implied = N_ENVS / STEP_MS[0] * 1e3
     return _finding(
         lab,
@@ -207,7 +207,7 @@ def decompose(
 
 def decomposition_tables(lab: Lab, found: list[Decomposition]) -> tuple[FindingTable, ...]:
     """Return the factors at the most envs to draw, and all factors and rates to read."""
-    largest = _largest(found)
+    largest = found[-len(CONDITIONS) :]
     names = largest[0].changes
     drawn = [
         (name.partition(":")[0], one.condition, factor.value, factor.low, factor.high)
@@ -237,12 +237,6 @@ def decomposition_tables(lab: Lab, found: list[Decomposition]) -> tuple[FindingT
         FindingTable("Speed-up by each change", ("change", *columns), tuple(factors)),
         FindingTable("Transitions per second after each change", ("after", *columns), tuple(rates)),
     )
-
-
-def _largest(found: list[Decomposition]) -> tuple[Decomposition, Decomposition]:
-    """Return what was found at the most envs: on this machine, and with a core each."""
-    here, each = found[-len(CONDITIONS) :]
-    return here, each
 
 
 def _finding(
@@ -296,6 +290,7 @@ def _shown(lab: Lab, one: Gained, unit: str) -> str:
 
 
 def _decompositions(lab: Lab) -> list[Decomposition]:
+    """Measure fewer envs and more, on this machine and with a core each; the most come last."""
     if lab.quick:
         return decompose(lab, 100, rounds=2, steps=1, seconds=0.2)
     return [one for n in (25, N_ENVS) for one in decompose(lab, n, rounds=4, steps=3, seconds=1.0)]

@@ -55,7 +55,8 @@ def measure_data(lab: Lab) -> Finding:
     calmer = lab.ratio([s.variance for s in noise[1]], [s.variance for s in noise[2]])
     gained = lab.mean(gains(few, many))
     sooner = lab.mean([_gain_at_equal_time(a, b) for a, b in zip(few, many, strict=True)])
-    followed = lab.mean([_compliance(b) - _compliance(a) for a, b in zip(few, many, strict=True)])
+    complied = [[last(sample).compliance for sample in samples] for samples in (few, many)]
+    followed = lab.mean([b - a for a, b in zip(*complied, strict=True)])
     per_update = [lab.mean([_update_ms(one) for one in samples]) for samples in (few, many)]
     worse = gained.high is not None and gained.high < 0
     steps = last(many[0]).env_steps
@@ -203,10 +204,6 @@ def _training_seconds(sample: TrainSample) -> float:
     return sample.working - sample.seconds["search"]
 
 
-def _compliance(sample: TrainSample) -> float:
-    return last(sample).compliance
-
-
 def _update_ms(sample: TrainSample) -> float:
     """Return the milliseconds of one update with its collecting, without evaluation."""
     return 1e3 * _training_seconds(sample) / max(1, last(sample).updates)
@@ -222,7 +219,7 @@ def _update_table(
             str(last(samples[0]).updates),
             amount(milliseconds, "ms"),
             amount(lab.mean([last(s).score for s in samples]), "points"),
-            amount(lab.mean([_compliance(s) for s in samples])),
+            amount(lab.mean([last(s).compliance for s in samples])),
         )
         for n_envs, samples, milliseconds in zip((FEW, MANY), (few, many), per_update, strict=True)
     )

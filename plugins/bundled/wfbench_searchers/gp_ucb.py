@@ -14,6 +14,7 @@ from wfbench.orders import precedences
 
 from . import gaussian_process as gp
 from .base import ScoringSearcher
+from .options import GpUcbOptions
 
 _DOUBT = 0.1
 """The probability with which the theory's bound may fail."""
@@ -28,20 +29,9 @@ class GpUcb(ScoringSearcher):
     The next order depends only on the seed and the scores so far.
     """
 
-    def __init__(
-        self,
-        setup: SearcherSetup,
-        *,
-        beta: float = 2.0,
-        schedule: str = "constant",
-        kernel: str = "both",
-        replicate: float = 0.2,
-    ) -> None:
+    def __init__(self, setup: SearcherSetup, **options: Any) -> None:
         super().__init__(setup)
-        self._beta = beta
-        self._schedule = schedule
-        self._kernel = kernel
-        self._replicate = replicate
+        self._chosen = GpUcbOptions(**options)
         self._signs = np.array([precedences(one) for one in self._orders], dtype=np.float64)
         self._known: tuple[int, gp.Model, gp.Posterior] | None = None
 
@@ -103,7 +93,8 @@ class GpUcb(ScoringSearcher):
         scores, told = self._standardised()[0], len(self._indices)
         if self._known is None or self._known[0] != told:
             recent = gp.data_of(signs[:told][-_FITTED:], scores[-_FITTED:])
-            model = gp.fit(recent, smooth=self._kernel != "pairs", pairs=self._kernel != "mallows")
+            kernel = self._chosen.kernel
+            model = gp.fit(recent, smooth=kernel != "pairs", pairs=kernel != "mallows")
             found = gp.posterior(model, gp.data_of(signs[:told], scores), self._signs)
             self._known = told, model, found
         _, model, found = self._known
@@ -123,7 +114,7 @@ class GpUcb(ScoringSearcher):
         At most the share `replicate` of all orders asked for are such repeats.
         """
         told, ranked = len(self._indices) + len(asked), self._ranked(posterior, asked)
-        if told - len(ranked) + 1 > self._replicate * (told + 1):
+        if told - len(ranked) + 1 > self._chosen.replicate * (told + 1):
             return None
         leader, *others = ranked
         lead = posterior.mean[leader] - posterior.mean[others[0]] if others else 0.0
@@ -131,15 +122,16 @@ class GpUcb(ScoringSearcher):
 
     def _optimism(self, asked: Sequence[int] = ()) -> float:
         turn = len(self._indices) + len(asked) + 1
-        if self._schedule == "constant":
-            return self._beta
-        if self._schedule == "decay":
-            return self._beta / sqrt(turn)
+        beta, schedule = self._chosen.beta, self._chosen.schedule
+        if schedule == "constant":
+            return beta
+        if schedule == "decay":
+            return beta / sqrt(turn)
 
         def bound(t: int) -> float:
             return sqrt(2 * log(len(self._orders) * t**2 * pi**2 / (6 * _DOUBT)))
 
-        return self._beta * bound(turn) / bound(1)
+        return beta * bound(turn) / bound(1)
 
     def _best(self, values: gp.Floats, asked: Sequence[int]) -> int:
         """Return the index of the highest value; among equals the seed decides."""

@@ -62,18 +62,18 @@ class Halving(ScoringSearcher):
         """Return how many scores come before a rung of a bracket."""
         return bracket * sum(self._sizes) + sum(self._sizes[:rung])
 
-    def _entrant(self, number: int) -> int:
-        """Return the order index at a place of endless sweeps, those expected to be best first."""
-        if not self._prior.any():
-            return self._shuffled(number)
-        ranked = np.argsort(-self._prior, kind="stable")
-        return int(ranked[number % len(ranked)])
-
     def _entrants(self, bracket: int, rung: int) -> list[int]:
-        """Return the order indices of a rung; first rungs go through all orders in turn."""
+        """Return the order indices of a rung.
+
+        First rungs go through all orders in turn, those expected to be best first.
+        """
         size = self._sizes[rung]
         if rung == 0:
-            return [self._entrant(bracket * size + place) for place in range(size)]
+            places = range(bracket * size, (bracket + 1) * size)
+            if not self._prior.any():
+                return [self._shuffled(place) for place in places]
+            ranked = np.argsort(-self._prior, kind="stable")
+            return [int(ranked[place % len(ranked)]) for place in places]
         first = self._start(bracket, rung - 1)
         span = slice(first, first + self._sizes[rung - 1])
         ranked = np.argsort(-self.effective_scores()[span], kind="stable")

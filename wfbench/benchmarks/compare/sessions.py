@@ -16,7 +16,7 @@ from wfbench.benchmarks.compare.model import (
     power_note,
     settle,
 )
-from wfbench.benchmarks.measure.model import Case, Measurement, Session
+from wfbench.benchmarks.measure.model import Measurement, Session
 from wfbench.benchmarks.measure.saved import load_machine, load_session
 from wfbench.benchmarks.measure.summary import BUSY, max_foreign_cores
 from wfbench.benchmarks.measure.turns import Figure, cpu_of, rate_of
@@ -70,10 +70,6 @@ class Side:
     machine: Mapping[str, Any] | None = None
     """None if unknown, as in a file that `wfbench bench --json` printed."""
 
-    def case(self, key: Key) -> Case:
-        """Return a case by its key."""
-        return self.session.cases[self.session.index(key)]
-
     def values(self, key: Key, metric: Metric, reference: str | None = None) -> list[float]:
         """Return one value per clean sample: the figure, or its ratio to the reference's."""
         index = self.session.index(key)
@@ -86,11 +82,6 @@ class Side:
             return [math.exp(value) for value in logs.values()]
         base = self.session.clean(other)
         return [metric.value(m) / metric.value(base[n]) for n, m in own.items() if n in base]
-
-    def hashes(self, key: Key) -> dict[int, str]:
-        """Return what each clean sample of a case collected, by its seed."""
-        taken = self.session.of_case(self.session.index(key))
-        return {s.seed: m.transition_hash for s in taken if s.clean and (m := s.measurement)}
 
 
 _Sides = Mapping[str, Side]
@@ -209,11 +200,11 @@ def _cell(sides: _Sides, key: Key, metric: Metric, reference: str | None) -> Cel
         samples=(len(old), len(new)),
         higher_is_better=metric.higher_is_better,
     )
-    reason = _difference_of_case(sides["old"], sides["new"], key) or _unmeasured(sides, key)
-    if reason is None and not (old and new):
-        reason = f"no round has a clean sample of both it and {reference}"
-    if reason is not None:
-        return replace(cell, verdict=Verdict.NOT_COMPARABLE, reason=reason)
+    obstacles = list(_obstacles(sides, key))
+    if not (old and new):
+        obstacles.append(f"no round has a clean sample of both it and {reference}")
+    if obstacles:
+        return replace(cell, verdict=Verdict.NOT_COMPARABLE, reason=obstacles[0])
     far = len(outliers(old)) + len(outliers(new))
     old_logs, new_logs = ([math.log(value) for value in values] for values in (old, new))
     return replace(
@@ -235,13 +226,12 @@ def _basis_line(metric: Metric, references: Mapping[int, str]) -> str:
 
 
 def _sample_notes(sides: _Sides, busy: Mapping[str, float]) -> Iterator[str]:
-    sessions = {word: side.session for word, side in sides.items()}
-    if len({session.settings.seed for session in sessions.values()}) > 1:
+    if len({side.session.settings.seed for side in sides.values()}) > 1:
         yield "the seeds differ, so that equal work cannot be proved"
     for word, cores in busy.items():
         yield f"other programs used up to {cores:.1f} cores while {word} was measured"
-    for word, session in sessions.items():
-        lost = sum(not sample.clean for sample in session.samples)
+    for word, side in sides.items():
+        lost = sum(not sample.clean for sample in side.session.samples)
         if lost:
             yield f"{lost} samples of {word} failed or are marked, and are left out"
 
@@ -312,27 +302,25 @@ def _require_same_work(old: Side, new: Side) -> None:
         )
 
 
-def _difference_of_case(old: Side, new: Side, key: Key) -> str | None:
-    """Return how a case differs between the sides; None if it does not."""
-    first, second = old.case(key), new.case(key)
+def _obstacles(sides: _Sides, key: Key) -> Iterator[str]:
+    """Yield why a case cannot be compared: it differs, or a side has no clean sample of it."""
+    places = {word: side.session.index(key) for word, side in sides.items()}
+    first, second = (side.session.cases[places[word]] for word, side in sides.items())
+    taken = {word: side.session.of_case(places[word]) for word, side in sides.items()}
     differing = list(differences("option ", first.options, second.options))
     if differing:
-        return "; ".join(differing)
+        yield "; ".join(differing)
     if first.deterministic and second.deterministic:
-        then, now = old.hashes(key), new.hashes(key)
+        then, now = (
+            {s.seed: m.transition_hash for s in samples if s.clean and (m := s.measurement)}
+            for samples in taken.values()
+        )
         if any(then[seed] != now[seed] for seed in then.keys() & now.keys()):
-            return "the same seeds gave other transitions: the environment has changed"
-    return None
-
-
-def _unmeasured(sides: _Sides, key: Key) -> str | None:
-    """Return which side has no clean sample of a case, and why; None if both have."""
-    for word, side in sides.items():
-        taken = side.session.of_case(side.session.index(key))
-        if not any(sample.clean for sample in taken):
-            failure = next((s.failure for s in taken if s.failure), "all are marked")
-            return f"no clean sample in {word}: {failure}"
-    return None
+            yield "the same seeds gave other transitions: the environment has changed"
+    for word, samples in taken.items():
+        if not any(sample.clean for sample in samples):
+            failure = next((s.failure for s in samples if s.failure), "all are marked")
+            yield f"no clean sample in {word}: {failure}"
 
 
 def _work_differences(old: Session, new: Session) -> Iterator[str]:

@@ -141,22 +141,22 @@ def run_check(
     of cells that looked slower.
     """
     sessions = [measure(cases, settings)]
-    now = dict(enumerate(cells_of(sessions[0], baseline.reference)))
-    judged, confirmed = judge_cells(baseline, now, threshold, list(now)), {}
+    now = list(cells_of(sessions[0], baseline.reference))
+    judged, confirmed = judge_cells(baseline, now, threshold, range(len(now))), {}
     flagged = [i for i, one in judged.items() if one.suspicious]
     if flagged:
         fresh = replace(settings, seed=settings.seed + CONFIRMING)
         sessions.append(measure(cases, fresh))
-        latest = dict(enumerate(cells_of(sessions[1], baseline.reference)))
+        latest = cells_of(sessions[1], baseline.reference)
         confirmed = judge_cells(baseline, latest, threshold, flagged)
-        now |= {i: latest[i] for i in confirmed}
+        now = [latest[i] if i in confirmed else cell for i, cell in enumerate(now)]
     return SpeedCheck(
         baseline=baseline.name,
         reference=baseline.reference,
         threshold=threshold,
         cells=tuple(
-            _verdict(baseline, i, now[i], (judged.get(i), confirmed.get(i)), sessions, threshold)
-            for i in now
+            _verdict(baseline, i, cell, (judged.get(i), confirmed.get(i)), sessions, threshold)
+            for i, cell in enumerate(now)
         ),
         unequal=tuple(w for s in sessions for w in equal_work(s) if not w.equal),
         sessions=tuple(sessions),
@@ -164,7 +164,7 @@ def run_check(
 
 
 def judge_cells(
-    baseline: Baseline, now: Mapping[int, BaselineCell], threshold: Threshold, chosen: Sequence[int]
+    baseline: Baseline, now: Sequence[BaselineCell], threshold: Threshold, chosen: Sequence[int]
 ) -> dict[int, Judgement]:
     """Return the judgement on each chosen cell, by its index in the baseline as in `now`.
 
@@ -230,30 +230,27 @@ def busy_notes(baseline: Baseline, sessions: Sequence[Session]) -> tuple[str, ..
 
 
 def _excuse(
-    baseline: Baseline, now: Mapping[int, BaselineCell], index: int, threshold: Threshold
+    baseline: Baseline, now: Sequence[BaselineCell], index: int, threshold: Threshold
 ) -> str:
     """Return why a ratio that fell is not the fault of this cell; empty if it may be.
 
     A ratio does not say which of its two has changed; where rates can be compared, they do.
     """
     cell = baseline.cells[index]
-    if baseline.is_reference(cell):
-        if not threshold.same_machine:
-            return "it got slower or all others faster, which only rates of one machine tell"
-        if _own_change(cell, now[index], threshold) >= 0:
-            return "its own rate did not fall: the others got faster"
-        return ""
+    is_reference = baseline.is_reference(cell)
     if not threshold.same_machine:
+        told = "it got slower or all others faster, which only rates of one machine tell"
+        return told if is_reference else ""
+    if _own_change(cell, now[index], threshold) < 0:
         return ""
-    place = next(
-        i
-        for i, one in enumerate(baseline.cells)
-        if baseline.is_reference(one) and one.case.n_envs == cell.case.n_envs
+    if is_reference:
+        return "its own rate did not fall: the others got faster"
+    gained = next(
+        _own_change(then, current, threshold) > 0
+        for then, current in zip(baseline.cells, now, strict=True)
+        if baseline.is_reference(then) and then.case.n_envs == cell.case.n_envs
     )
-    gained = _own_change(baseline.cells[place], now[place], threshold) > 0
-    if gained and _own_change(cell, now[index], threshold) >= 0:
-        return f"its own rate did not fall: {baseline.reference} got faster"
-    return ""
+    return f"its own rate did not fall: {baseline.reference} got faster" if gained else ""
 
 
 def _own_change(then: BaselineCell, now: BaselineCell, threshold: Threshold) -> int:
@@ -338,24 +335,22 @@ def _failures(case: Case, sessions: Sequence[Session]) -> tuple[str, ...]:
 
 
 def _compared(
-    baseline: Baseline, now: Mapping[int, BaselineCell], index: int
-) -> tuple[list[float], list[float]]:
+    baseline: Baseline, now: Sequence[BaselineCell], index: int
+) -> tuple[Sequence[float], Sequence[float]]:
     """Return the log ratios of a cell then and now; none if the reference cannot be judged."""
     cell = baseline.cells[index]
     if not baseline.is_reference(cell):
-        return list(cell.log_ratios), list(now[index].log_ratios)
-    others = {
-        i: other
-        for i, other in enumerate(baseline.cells)
-        if i in now and other.case.n_envs == cell.case.n_envs and not baseline.is_reference(other)
-    }
-    others = {i: other for i, other in others.items() if other.log_ratios and now[i].log_ratios}
+        return cell.log_ratios, now[index].log_ratios
+    others = [
+        (then.log_ratios, current.log_ratios)
+        for then, current in zip(baseline.cells, now, strict=True)
+        if then.case.n_envs == cell.case.n_envs and not baseline.is_reference(then)
+    ]
+    others = [pair for pair in others if all(pair)]
     if len(others) < _LEAST_OTHERS:
         return [], []
-    least = min(others, key=lambda i: fmean(now[i].log_ratios) - fmean(others[i].log_ratios))
-    sides = others[least], now[least]
-    then, current = ([-ratio for ratio in side.log_ratios] for side in sides)
-    return then, current
+    before, after = min(others, key=lambda pair: fmean(pair[1]) - fmean(pair[0]))
+    return [-ratio for ratio in before], [-ratio for ratio in after]
 
 
 def _test(then_logs: Sequence[float], now_logs: Sequence[float]) -> Permutation:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wfbench.benchmarks.measure.model import EpisodeProof
 from wfbench.contract import Collector, Policy, Rollout
@@ -28,33 +26,19 @@ def prove_episodes(
     hashes: list[str] = []
     marks: list[str] = []
     steps = 0
-    for rollout, done in _with_ends(_rollouts(collector, policy, first), n_envs):
+    done = at_the_end = np.zeros(n_envs, np.bool_)
+    until, rollout = perf_counter() + _SECONDS, first
+    while True:
         hashes.append(_hash(rollout))
         marks += rollout.marks
         steps += len(rollout.actions)
-        if done.all() or steps >= LONGEST:
-            break
-    return EpisodeProof(tuple(hashes), steps, int((~done).sum())), marks
-
-
-def _rollouts(collector: Collector, policy: Policy, first: Rollout) -> Iterator[Rollout]:
-    until = perf_counter() + _SECONDS
-    yield first
-    while perf_counter() < until:
-        yield collector.collect(policy, len(first.actions))
-
-
-def _with_ends(
-    rollouts: Iterator[Rollout], n_envs: int
-) -> Iterator[tuple[Rollout, NDArray[np.bool_]]]:
-    """Yield each rollout and which environments have by then made a step after an end."""
-    done, at_the_end = np.zeros(n_envs, np.bool_), np.zeros(n_envs, np.bool_)
-    for rollout in rollouts:
         ended = np.zeros((len(rollout.actions), n_envs), np.bool_)
         ended[:, rollout.env_id] = rollout.ended
         done = done | at_the_end | ended[:-1].any(axis=0)
         at_the_end = ended[-1]
-        yield rollout, done
+        if done.all() or steps >= LONGEST or perf_counter() >= until:
+            return EpisodeProof(tuple(hashes), steps, int((~done).sum())), marks
+        rollout = collector.collect(policy, len(first.actions))
 
 
 def _hash(rollout: Rollout) -> str:

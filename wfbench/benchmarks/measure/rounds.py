@@ -12,13 +12,14 @@ from typing import Any
 
 import psutil
 
-from wfbench.benchmarks.measure.live import TURN, take_turns
+from wfbench.benchmarks.measure.live import TURN, Live, take_turns
 from wfbench.benchmarks.measure.model import Case, Sample, Settings
 from wfbench.benchmarks.measure.trial import DEADLINES
-from wfbench.benchmarks.measure.trial_process import LiveTrial
 from wfbench.benchmarks.measure.turns import Turn
-from wfbench.contract import CollectError
+from wfbench.contract import CollectError, ship_local
 from wfbench.processes import usage
+from wfbench.processes.isolated import Isolated
+from wfbench.processes.limits import ONE_THREAD
 
 _LEAST_TURNS = 4
 """Turns that must fit into a window; else a collect is too long to take turns with."""
@@ -26,6 +27,7 @@ _SLOW = 5.0
 """Seconds of a first collect after which it is not tried how long the next one takes."""
 _SLACK = 120.0
 """Seconds that an answer may take beyond its turn and its deadlines."""
+_TRIAL = "wfbench.benchmarks.measure.trial"
 
 
 def measure_group(
@@ -60,12 +62,20 @@ class Attempt:
         self._collected = False
         self.sampled = False
         self.failure: str | None = None
-        self.trial = LiveTrial()
+        self.trial = Live(Isolated(_TRIAL, ONE_THREAD))
         try:
-            self._warm_up = self._tried(self.trial.open, cases[planned.case], planned, settings)
+            self._warm_up = self._tried(self._open, cases[planned.case], settings)
         except BaseException:
             self.trial.close()
             raise
+
+    def _open(self, case: Case, settings: Settings) -> float:
+        """Open the collector and let it collect once; return the seconds of that collect."""
+        asked = case, self._planned.seed, settings, self._planned.round
+        limit = DEADLINES.start + DEADLINES.step + _SLACK
+        warm_up, workers = self.trial.ask("open", ship_local(case.factory), *asked, limit=limit)
+        self.trial.adopt(workers)
+        return float(warm_up)
 
     def fits_twice(self) -> bool:
         """Return whether another process may live beside this one, and turns be taken."""

@@ -75,7 +75,7 @@ def run_session(
     session = Session(tuple(cases), settings, ())
     report = progress or (lambda _: None)
     report(session)
-    for number, planned in enumerate(_rounds(cases, settings)):
+    for number, planned in enumerate(schedule(len(cases), settings)):
         if skip is not None and number == 0:
             planned.sort(key=lambda one: cases[one.case].n_envs)
         for group in _groups(planned, cases, together=settings.turns and skip is None):
@@ -93,12 +93,6 @@ def run_session(
     return session
 
 
-def _rounds(cases: Sequence[Case], settings: Settings) -> Iterator[list[Sample]]:
-    plan = list(schedule(len(cases), settings))
-    for start in range(0, len(plan), len(cases)):
-        yield plan[start : start + len(cases)]
-
-
 def _groups(
     planned: Sequence[Sample], cases: Sequence[Case], *, together: bool
 ) -> list[list[Sample]]:
@@ -108,23 +102,19 @@ def _groups(
     groups: dict[int, list[Sample]] = {}
     for one in planned:
         groups.setdefault(cases[one.case].n_envs, []).append(one)
-    for group in groups.values():
-        first = min(group, key=lambda one: one.case)
-        group.remove(first)
-        group.insert(0, first)
-    return list(groups.values())
+    firsts = [min(one.case for one in group) for group in groups.values()]
+    return [sorted(group, key=lambda one: one.case not in firsts) for group in groups.values()]
 
 
-def schedule(num_cases: int, settings: Settings) -> Iterator[Sample]:
-    """Yield the samples to take: every case once per round, in a sequence that changes.
+def schedule(num_cases: int, settings: Settings) -> Iterator[list[Sample]]:
+    """Yield the samples to take in each round: every case once, in a sequence that changes.
 
     What slows the machine down for a while then slows all cases down alike. All cases of a round
     have the same seed, so that they can be compared with each other.
     """
-    position = 0
     for number in range(settings.rounds):
         seed = purpose_seed(settings.seed, Purpose.BENCH, number)
         shuffle = purpose_seed(settings.seed, Purpose.BENCH, _SHUFFLES + number)
-        for case in np.random.default_rng(shuffle).permutation(num_cases):
-            yield Sample(int(case), number, position, seed)
-            position += 1
+        sequence = np.random.default_rng(shuffle).permutation(num_cases)
+        places = enumerate(sequence, start=number * num_cases)
+        yield [Sample(int(case), number, place, seed) for place, case in places]

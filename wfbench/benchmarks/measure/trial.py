@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from time import perf_counter_ns
 from typing import Any
 
@@ -24,6 +24,7 @@ from wfbench.contract import (
 )
 from wfbench.policies import NetworkPolicy, RandomPolicy
 from wfbench.processes import usage as process_tree
+from wfbench.processes.children import parent_channel
 
 DEADLINES = Deadlines(start=300.0, step=60.0, close=5.0)
 
@@ -182,6 +183,37 @@ def _summed(counted: Sequence[Counters], wall: float) -> dict[str, Any]:
         "lag_mean": sum(lags) / len(lags) if lags else 0.0,
         "lag_max": max(lags, default=0),
     }
+
+
+def main(descriptor: str) -> None:
+    """Answer questions about one trial until the last one; runs in the process."""
+    connection = parent_channel(descriptor)
+    trial: Trial | None = None
+    while True:
+        what, *arguments = connection.recv()
+        try:
+            if what == "open":
+                shipment, *asked = arguments
+                if shipment is not None:
+                    shipment.install()
+                trial = Trial(*asked)
+                answer: Any = trial.warm_up, trial.workers()
+            else:
+                answer = getattr(trial, what)(*arguments)
+        except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a result
+            if trial is not None:
+                with suppress(Exception):
+                    trial.close()
+            connection.send(error_parts(error))
+            return
+        connection.send((None, answer))
+        if what == "end":
+            return
+
+
+def error_parts(error: Exception) -> tuple[str, str]:
+    """Return the type and the message of an error, each in one line."""
+    return type(error).__name__, " ".join(str(error).split())
 
 
 class _Notes(logging.Handler):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 import psutil
@@ -119,7 +120,8 @@ class Laboratory:
     ) -> list[list[TrainSample]]:
         jobs = [training_job(self.host, case) for case in cases]
         found: list[list[TrainSample]] = [[] for _ in cases]
-        for turn in schedule(len(cases), Settings(rounds=rounds, seed=self.seed)):
+        plan = schedule(len(cases), Settings(rounds=rounds, seed=self.seed))
+        for turn in chain.from_iterable(plan):
             job = jobs[turn.case]
             if fresh:
                 sample = train_in_fresh_process(job, turn.round, turn.seed)
@@ -147,7 +149,7 @@ class Laboratory:
         job = training_job(self.host, case)
         order = parse_order(case.orders[-1], job.model.units)
         found: list[list[GradientSample]] = [[] for _ in batches]
-        for turn in schedule(1, Settings(rounds=rounds, seed=self.seed)):
+        for [turn] in schedule(1, Settings(rounds=rounds, seed=self.seed)):
             _, state = train_sample(job, turn.round, turn.seed, memory=False)
             probe = GradientProbe(job, state, order, count=count, part=part)
             for samples, (n_envs, episodes) in zip(found, batches, strict=True):

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import cast
 
-from wfbench.benchmarks.measure.fresh_process import error_line
 from wfbench.benchmarks.reproduce.laboratory import Laboratory
 from wfbench.benchmarks.reproduce.model import ClaimResult, Reproduction
+from wfbench.benchmarks.reproduce.training import error_line
 from wfbench.contract import ClaimSpec, Finding, UsageError, load_object
 from wfbench.host.manager import Offer, PluginHost
 from wfbench.store.machine import fingerprint

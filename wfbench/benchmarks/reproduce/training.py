@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wfbench.benchmarks.measure.fresh_process import call_in_fresh_process
+from wfbench.benchmarks.measure.trial import error_parts
 from wfbench.collecting.seeding import Purpose, make_plan, purpose_seed
 from wfbench.contract import (
     Arrays,
+    CollectError,
     Collector,
     EnvInfo,
     GradientSample,
@@ -30,6 +32,9 @@ from wfbench.contract import (
 )
 from wfbench.host.manager import PluginHost
 from wfbench.processes import usage as process_tree
+from wfbench.processes.children import parent_channel
+from wfbench.processes.isolated import Isolated, IsolationError
+from wfbench.processes.limits import ONE_THREAD
 from wfbench.search.engine import run_searches
 from wfbench.search.job import SearchJob
 from wfbench.search.launching import started
@@ -89,14 +94,34 @@ def train_sample(
 
 
 def train_in_fresh_process(job: SearchJob, number: int, seed: int) -> TrainSample:
-    """Train in a fresh process, so that time and memory are those of the training alone."""
-    function = f"{__name__}:_train_requested"
-    sample: TrainSample = call_in_fresh_process(function, (job, number, seed), _LIMIT)
-    return sample
+    """Train in a fresh process, so that time and memory are those of the training alone.
+
+    Raises CollectError if it failed, took its process along, or took too long.
+    """
+    with closing(Isolated(__name__, ONE_THREAD)) as process:
+        try:
+            answer: TrainSample | CollectError = process.ask((job, number, seed), _LIMIT)
+        except IsolationError as error:
+            raise CollectError(str(error)) from error
+    if isinstance(answer, CollectError):
+        raise answer
+    return answer
 
 
-def _train_requested(job: SearchJob, number: int, seed: int) -> TrainSample:
-    return train_sample(job, number, seed, memory=True)[0]
+def main(descriptor: str) -> None:
+    """Train once; runs in the fresh process."""
+    connection = parent_channel(descriptor)
+    job, number, seed = connection.recv()
+    try:
+        connection.send(train_sample(job, number, seed, memory=True)[0])
+    except Exception as error:  # noqa: BLE001 - whatever a plugin raises is a result
+        connection.send(CollectError(error_line(error)))
+
+
+def error_line(error: Exception) -> str:
+    """Return the type and the message of an error in one line."""
+    kind, message = error_parts(error)
+    return f"{kind}: {message or 'no message'}"
 
 
 class _Watch:

@@ -59,10 +59,6 @@ class StepCosts:
             "workers": n_envs * (self.work / min(workers, cores) + self.wait / workers),
         }
 
-    def seconds(self, n_envs: int, workers: int, cores: int) -> float:
-        """Return the predicted seconds of one step of all environments."""
-        return sum(self.parts(n_envs, workers, cores).values())
-
 
 def fit_costs(points: Sequence[StepPoint], cores: int) -> StepCosts | str:
     """Return the costs that explain wall and CPU time of the points best; else why there are none.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
@@ -177,17 +177,14 @@ def _sample(session: Session, index: int, along: Along) -> CurveSample:
     case, clean = session.cases[index], [*session.clean(index).values()]
     x = _x(case, along)
     if not clean:
-        return CurveSample(x, problem=next(_problems(session, index), "not measured"))
+        problems = (s.problem for s in session.of_case(index) if s.problem is not None)
+        return CurveSample(x, problem=next(problems, "not measured"))
     return CurveSample(
         x,
         rate_estimate([m.rate for m in clean]),
         rate_estimate([_cpu_us(m) for m in clean]),
         rate_estimate([float(m.memory) for m in clean]),
     )
-
-
-def _problems(session: Session, index: int) -> Iterator[str]:
-    return (s.problem for s in session.of_case(index) if s.problem is not None)
 
 
 def _x(case: Case, along: Along) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import psutil
@@ -43,26 +44,14 @@ def select_points(
     Workers are varied on the middle one of the numbers of environments, for collectors with an
     option of such a name. No point has more workers than environments.
     """
-
-    def cases(sizes: Sequence[int], **shared: int) -> list[Case]:
-        return select_cases(
-            host,
-            collectors=collectors,
-            env=env,
-            n_envs=sizes,
-            policy=policy,
-            options=options,
-            shared=shared,
-        )
-
+    cases = partial(
+        select_cases, host, collectors=collectors, env=env, policy=policy, options=options
+    )
     middle = sorted(n_envs)[len(n_envs) // 2]
-    found = cases(n_envs)
+    found = cases(n_envs=n_envs)
     for count in (count for count in workers if count <= middle):
-        found += [
-            case
-            for case in cases([middle], **dict.fromkeys(PARALLEL, count))
-            if asked_workers(case) == count
-        ]
+        varied = cases(n_envs=[middle], shared=dict.fromkeys(PARALLEL, count))
+        found += [case for case in varied if asked_workers(case) == count]
     return list({case.key: case for case in found}.values())
 
 

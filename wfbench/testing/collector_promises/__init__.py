@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from wfbench.testing.harness.subject import COLLECTOR
 
-from . import delivery, faults, isolation, lifecycle, resets, restarts
+from . import delivery, faults, isolation, lifecycle, resets
 
-__all__ = ["COLLECTOR", "delivery", "faults", "isolation", "lifecycle", "resets", "restarts"]
+__all__ = ["COLLECTOR", "delivery", "faults", "isolation", "lifecycle", "resets"]

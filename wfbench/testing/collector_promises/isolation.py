@@ -8,11 +8,13 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from reprlib import repr as shortly
 
@@ -24,9 +26,8 @@ from wfbench.processes import usage
 from wfbench.processes.children import Child, exit_code
 from wfbench.processes.limits import BLAS_VARIABLES
 from wfbench.testing.harness import footprint
-from wfbench.testing.harness.probe_env import FEATURES
 from wfbench.testing.harness.subject import COLLECTOR, POLICY, STEPS, CollectorUnderTest
-from wfbench.testing.harness.watched_envs import unclosed
+from wfbench.testing.harness.watched_envs import FEATURES, unclosed
 from wfbench.testing.promise import BrokenPromiseError, DoesNotApply, expect
 
 _CYCLES = 8
@@ -44,14 +45,10 @@ def _nothing_global(subject: CollectorUnderTest) -> None:
     random.seed()
     np.random.set_state(np.random.RandomState().get_state())  # noqa: NPY002 (watched, not used)
     before = _globals()
-    collector = subject.build()
-    try:
-        collector.open(subject.plan())
+    with subject.opened() as collector:
         _expect_unchanged(before, "open")
         collector.collect(POLICY, STEPS)
         _expect_unchanged(before, "collect")
-    finally:
-        collector.close()
     _expect_unchanged(before, "close")
 
 
@@ -76,7 +73,7 @@ def _globals() -> dict[str, object]:
 def _modest_workers(subject: CollectorUnderTest) -> None:
     if subject.batched_only:
         raise DoesNotApply("the probe is a scalar environment")
-    plan = subject.plan(EnvRef("probe", "wfbench.testing.harness.probe_env:ProbeEnv"))
+    plan = subject.plan(EnvRef("probe", "wfbench.testing.harness.watched_envs:ProbeEnv"))
     policy = NetworkPolicy.initial(len(FEATURES), 2, 0, hidden=(4,))
     rows = subject.collect(plan, policy, (3,))[0].obs.reshape(-1, len(FEATURES))
     elsewhere = rows[rows[:, 0] != os.getpid()]
@@ -170,7 +167,8 @@ def _closed_environments(subject: CollectorUnderTest) -> None:
 
 @COLLECTOR.add("A worker that had to be killed at close is reported", needs=("workers",))
 def _reported_kill(subject: CollectorUnderTest) -> None:
-    fault, heard = subject.faulty("close-hang"), _Heard()
+    fault, heard = subject.faulty("close-hang"), BufferingHandler(sys.maxsize)
+    heard.setLevel(logging.WARNING)
     logging.getLogger().addHandler(heard)
     try:
         with subject.closed_in_time("with an environment that hangs in it") as collector:
@@ -179,18 +177,7 @@ def _reported_kill(subject: CollectorUnderTest) -> None:
     finally:
         logging.getLogger().removeHandler(heard)
     fault.happened()
-    expect(heard.lines, "a worker whose environment hung in close was ended without a warning")
-
-
-class _Heard(logging.Handler):
-    """Keeps the warnings that are logged."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.lines: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
+    expect(heard.buffer, "a worker whose environment hung in close was ended without a warning")
 
 
 def _cycle(subject: CollectorUnderTest) -> None:

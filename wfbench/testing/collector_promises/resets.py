@@ -1,4 +1,4 @@
-"""Promises about `reset`: an open collector goes on as a freshly opened one would."""
+"""Promises about going on: with another plan after a reset, with a new worker after a death."""
 
 from __future__ import annotations
 
@@ -7,13 +7,23 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, cast
 
+import numpy as np
 import psutil
 
-from wfbench.contract import CollectError, Counters, EnvInfo, Plan, ResettableCollector
+from wfbench.contract import (
+    CollectError,
+    Collector,
+    Counters,
+    EnvInfo,
+    Plan,
+    ResettableCollector,
+    Rollout,
+)
 from wfbench.testing.harness import footprint
-from wfbench.testing.harness.subject import COLLECTOR, POLICY, STEPS, CollectorUnderTest
+from wfbench.testing.harness.subject import COLLECTOR, N_ENVS, POLICY, STEPS, CollectorUnderTest
 from wfbench.testing.promise import BrokenPromiseError, DoesNotApply, expect, expect_equal
 
 from .delivery import expect_delivered
@@ -31,6 +41,23 @@ def _used(subject: CollectorUnderTest) -> Iterator[ResettableCollector]:
     with subject.opened() as collector:
         collector.collect(POLICY, _MIDDLE)
         yield cast("ResettableCollector", collector)
+
+
+@contextmanager
+def _restarting(subject: CollectorUnderTest, state: str) -> Iterator[Collector]:
+    """Yield a collector that replaces dead workers."""
+    if not subject.declares("on_worker_death"):
+        raise DoesNotApply("it has no option on_worker_death=restart")
+    with subject.closed_in_time(state, on_worker_death="restart") as collector:
+        yield collector
+
+
+def _collect_until_restart(collector: Collector) -> list[Rollout]:
+    """Collect until a rollout counts a restart, for at most 30 s."""
+    rollouts, deadline = [collector.collect(POLICY, STEPS)], time.monotonic() + 30.0
+    while not rollouts[-1].counters.restarts and time.monotonic() < deadline:
+        rollouts.append(collector.collect(POLICY, STEPS))
+    return rollouts
 
 
 def _expect_fresh(
@@ -91,14 +118,11 @@ def _reset_to_another_plan(subject: CollectorUnderTest) -> None:
 
 @COLLECTOR.add("A reset forgets that workers were replaced", needs=(*_RESET, "restart"))
 def _reset_after_restart(subject: CollectorUnderTest) -> None:
-    if not subject.declares("on_worker_death"):
-        raise DoesNotApply("it has no option on_worker_death=restart")
     fault = subject.faulty("kill@3")
-    with subject.opened(fault.plan, on_worker_death="restart") as opened:
-        collector = cast("ResettableCollector", opened)
-        until = time.monotonic() + 30.0
-        while not collector.collect(POLICY, STEPS).counters.restarts and time.monotonic() < until:
-            pass
+    with _restarting(subject, "after a restart") as restarting:
+        collector = cast("ResettableCollector", restarting)
+        collector.open(fault.plan)
+        _collect_until_restart(collector)
         expect(fault.marker.exists(), "the fault never happened")
         collector.collect(POLICY, _MIDDLE)
         plan = subject.plan(fault.plan.env, seed=8)
@@ -156,3 +180,47 @@ def _taken() -> dict[str, int]:
         "descriptors": sum(psutil.Process(pid).num_fds() for pid in pids),
         "segments": len(footprint.segments(pids)),
     }
+
+
+@COLLECTOR.add(
+    "A replaced worker marks the sample and nothing is delivered twice", needs=("restart",)
+)
+def _replaced_worker(subject: CollectorUnderTest) -> None:
+    fault = subject.faulty("kill@3")
+    with _restarting(subject, "after a restart") as collector:
+        collector.open(fault.plan)
+        rollouts = _collect_until_restart(collector)
+        rollouts += [collector.collect(POLICY, STEPS) for _ in range(3)]
+    restarted = [r for r in rollouts if r.counters.restarts]
+    expect(fault.marker.exists(), "the fault never happened")
+    expect(restarted, "a worker was killed and no rollout counts a restart")
+    expect(all(r.marks for r in restarted), "a rollout that counts a restart is not marked")
+    for rollout in rollouts:
+        expect_equal("the number of transitions", rollout.transitions, STEPS * N_ENVS)
+        expect(bool((rollout.obs <= 1).all()), "rows were delivered that no environment wrote")
+        expect(bool(np.isfinite(rollout.rewards).all()), "a reward is not finite")
+    for env in range(N_ENVS):
+        spans = sorted(
+            (int(first), int(first) + rollout.actions.shape[0])
+            for rollout in rollouts
+            for owner, first in zip(rollout.env_id, rollout.first_step, strict=True)
+            if owner == env
+        )
+        for (_, end), (start, _) in pairwise(spans):
+            expect(start >= end, f"step {start} of env {env} was delivered twice")
+
+
+@COLLECTOR.add(
+    "A worker that dies again and again ends in an error", needs=("restart",), limit=100.0
+)
+def _bounded_restarts(subject: CollectorUnderTest) -> None:
+    plan = subject.plan(subject.env(fault="kill@2", fault_env=2))
+    with _restarting(subject, "after too many restarts") as collector:
+        try:
+            collector.open(plan)
+            deadline = time.monotonic() + 80
+            while time.monotonic() < deadline:
+                collector.collect(POLICY, STEPS)
+        except CollectError:
+            return
+    raise BrokenPromiseError("it goes on for ever replacing a worker that dies at its second step")

@@ -1,8 +1,10 @@
-"""Environments that show what a collector does with them."""
+"""Environments that show what a collector does with them, and in which process."""
 
 from __future__ import annotations
 
+import os
 import random
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -13,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wfbench.contract import EnvInfo, EnvRef, StepArrays
+from wfbench.processes.limits import BLAS_VARIABLES
 
+FEATURES = ("pid", "torch", *BLAS_VARIABLES)
 _SHAPE = (2,)
 
 
@@ -35,7 +39,33 @@ def unclosed(directory: Path) -> tuple[int, int]:
     return made, made - len(list(directory.glob("closed-*")))
 
 
-class NotingEnv(gymnasium.Env[NDArray[Any], np.int64]):
+class _PlainEnv(gymnasium.Env[NDArray[Any], np.int64]):
+    def true_state(self) -> dict[str, Any]:
+        """Return nothing, for collectors that ask for it."""
+        return {}
+
+
+class ProbeEnv(_PlainEnv):
+    """Episodes of one step whose observation holds `FEATURES`; a variable not set is -1."""
+
+    def __init__(self) -> None:
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(FEATURES),), np.float64)
+        self.action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[NDArray[Any], Any]:  # noqa: ARG002 (gymnasium's signature)
+        """Look once."""
+        return self._look(), {}
+
+    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Any]:  # noqa: ARG002 (as above)
+        """Look again and end the episode."""
+        return self._look(), 0.0, False, True, {}
+
+    def _look(self) -> NDArray[Any]:
+        threads = [float(os.environ.get(name, "-1")) for name in BLAS_VARIABLES]
+        return np.array([os.getpid(), "torch" in sys.modules, *threads], dtype=np.float64)
+
+
+class NotingEnv(_PlainEnv):
     """Notes that it is closed; the first one raises then. Observes infinities, as its space says.
 
     Episodes have three steps.
@@ -57,10 +87,6 @@ class NotingEnv(gymnasium.Env[NDArray[Any], np.int64]):
         """Make a step."""
         self._steps += 1
         return np.full(_SHAPE, -np.inf, np.float32), 0.0, False, self._steps == 3, {}
-
-    def true_state(self) -> dict[str, Any]:
-        """Return nothing, for collectors that ask for it."""
-        return {}
 
     def close(self) -> None:
         """Note it."""
