@@ -12,7 +12,7 @@ from wfbench.report import make_report as make
 from wfbench.report.catalogue import histories, list_runs
 from wfbench.report.document import Report
 from wfbench.report.formats.choosing import SCHEMA, as_data
-from wfbench.report.sections.history import history_sections
+from wfbench.report.sections.runs import history_sections
 from wfbench.report.sections.sources import Sources
 from wfbench.store.places import DEFAULT, find_run
 

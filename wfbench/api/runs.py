@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wfbench.api.hosting import plugin_host
-from wfbench.api.order_results import OrderResult, best_result, order_results
+from wfbench.api.order_results import (
+    OrderResult,
+    answer_data,
+    best_result,
+    order_results,
+    specialised_data,
+)
 from wfbench.api.policies import LoadedPolicy, load_policy
 from wfbench.api.results import Result
 from wfbench.contract import WfbenchError
 from wfbench.report import show
-from wfbench.report.answer_data import answer_data, specialised_data
 from wfbench.report.document import Report
 from wfbench.report.order_summary import by_order
 from wfbench.search.answer import Answer
