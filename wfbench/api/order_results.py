@@ -101,14 +101,6 @@ def order_results(search: RecordedSearch) -> tuple[OrderResult, ...]:
     )
 
 
-def best_result(search: RecordedSearch) -> OrderResult | None:
-    """Return the best order of a joint run, else the order whose training was best on its own."""
-    if search.joint:
-        return next(iter(order_results(search)), None)
-    best = search.best()
-    return None if best is None else OrderResult.of(search, OrderSummary(best.order, (best,)))
-
-
 def answer_data(answer: Answer | None, units: Sequence[str]) -> dict[str, Any] | None:
     """Return an answer, its orders best first; None if there is none yet."""
     if answer is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -62,8 +63,7 @@ def record_section(record: RunRecord, files: Mapping[str, int]) -> Section:
 
 def record_data(record: RunRecord) -> dict[str, Any]:
     """Return a run as JSON values."""
-    values = {name: getattr(record, name) for name in record.__dataclass_fields__}
-    return {**values, "path": str(record.path), "figures": dict(record.figures)}
+    return {**asdict(record), "path": str(record.path)}
 
 
 def history_section(history: FigureHistory) -> Section:
@@ -88,12 +88,8 @@ def history_section(history: FigureHistory) -> Section:
     )
 
 
-def history_sections(works: Sequence[Sequence[FigureHistory]], folder: Path) -> list[Section]:
-    """Return a section for each kind of work; `folder` is where the page will be."""
-    return [_section(figures, folder) for figures in works]
-
-
-def _section(figures: Sequence[FigureHistory], folder: Path) -> Section:
+def figures_section(figures: Sequence[FigureHistory], folder: Path) -> Section:
+    """Return every figure of one kind of work over time; `folder` is where the page will be."""
     last = figures[0].entries[-1].record
     checks = [_check(history) for history in figures]
     changed = sum(check.outcome == "open" for check in checks)
