@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from wfbench.contract import CollectorSpec
-from wfbench.report import render
+from wfbench.report import make_report
+from wfbench.report.formats.choosing import our_formats
 from wfbench.report.sections.plugins import faults_data, faults_section
 from wfbench.testing.fault_watch import FaultSeen, watch_faults
 from wfbench_collectors.options import ShmOptions
@@ -115,7 +116,9 @@ def test_the_table_has_a_row_per_fault_and_a_column_per_collector():
         FaultSeen("peer", "kill@3", "cause lost", 0.2, close="took 9.0 s", usable_again=False),
         FaultSeen("peer", "hang@3", "hung"),
     ]
-    text = render(faults_section(found, {"shm": "wfbench 1", "peer": "peer 2"}, "wfbench x"), "md")
+    text = our_formats()["md"].render(
+        make_report(faults_section(found, {"shm": "wfbench 1", "peer": "peer 2"}, "wfbench x"))
+    )
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     assert lines[:4] == [
         "| fault | shm | peer |",

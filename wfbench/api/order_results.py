@@ -1,15 +1,20 @@
-"""One order of a run as an object, and every order of one."""
+"""Orders of a run: as objects, and the answer about them as JSON values."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from wfbench.orders import format_order
 from wfbench.orders.compliance import find_definition
 from wfbench.report.order_summary import OrderSummary, by_order
 from wfbench.search.answer import Answer, OrderAnswer
+from wfbench.search.conclusion import Findings
 from wfbench.search.history import RecordedSearch
+
+_OF_ORDERS = ("best", "followed", "untested", "not_followed")
 
 
 @dataclass(frozen=True)
@@ -96,9 +101,32 @@ def order_results(search: RecordedSearch) -> tuple[OrderResult, ...]:
     )
 
 
-def best_result(search: RecordedSearch) -> OrderResult | None:
-    """Return the best order of a joint run, else the order whose training was best on its own."""
-    if search.joint:
-        return next(iter(order_results(search)), None)
-    best = search.best()
-    return None if best is None else OrderResult.of(search, OrderSummary(best.order, (best,)))
+def answer_data(answer: Answer | None, units: Sequence[str]) -> dict[str, Any] | None:
+    """Return an answer, its orders best first; None if there is none yet."""
+    if answer is None:
+        return None
+    values = asdict(answer)
+    values["best_order"] = format_order(answer.best_order, units)
+    for place in (values, values["choices"]):
+        for name in _OF_ORDERS:
+            if name in place:
+                place[name] = [format_order(order, units) for order in place[name]]
+    for effect in values["effects"]:
+        effect |= {end: units[effect[end]] for end in ("first", "second")}
+    ranked = sorted(values["orders"], key=lambda one: -one["estimate"])
+    values["orders"] = [{**one, "order": format_order(one["order"], units)} for one in ranked]
+    return values
+
+
+def specialised_data(findings: Findings) -> list[dict[str, Any]]:
+    """Return the orders that were specialised, best first."""
+    return [
+        {
+            "order": format_order(result.order, findings.units),
+            "workflow": result.workflow,
+            "score": float(sweep.env_return.mean()),
+            "choices_per_episode": float(sweep.choices.mean()),
+            "compliance": result.compliance,
+        }
+        for result, sweep in findings.specialised
+    ]

@@ -12,7 +12,7 @@ from wfbench.report import make_report as make
 from wfbench.report.catalogue import histories, list_runs
 from wfbench.report.document import Report
 from wfbench.report.formats.choosing import SCHEMA, as_data
-from wfbench.report.sections.history import history_sections
+from wfbench.report.sections.runs import figures_section
 from wfbench.report.sections.sources import Sources
 from wfbench.store.places import DEFAULT, find_run
 
@@ -74,4 +74,5 @@ def report_all(*, out: str | Path = DEFAULT, folder: str | Path | None = None) -
     if not works:
         raise UsageError(f"there is no complete run in {out}; `wfbench run` or `bench` makes one")
     place = Path(out if folder is None else folder)
-    return ReportResult(make(*history_sections(works, place), title="History"), place)
+    sections = [figures_section(figures, place) for figures in works]
+    return ReportResult(make(*sections, title="History"), place)

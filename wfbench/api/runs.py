@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wfbench.api.hosting import plugin_host
-from wfbench.api.order_results import OrderResult, best_result, order_results
+from wfbench.api.order_results import (
+    OrderResult,
+    answer_data,
+    order_results,
+    specialised_data,
+)
 from wfbench.api.policies import LoadedPolicy, load_policy
 from wfbench.api.results import Result
 from wfbench.contract import WfbenchError
 from wfbench.report import show
-from wfbench.report.answer_data import answer_data, specialised_data
 from wfbench.report.document import Report
-from wfbench.report.order_summary import by_order
+from wfbench.report.order_summary import OrderSummary, by_order
 from wfbench.search.answer import Answer
 from wfbench.search.conclusion import Findings
 from wfbench.search.history import RecordedSearch, belief_of, read_search
@@ -71,7 +75,12 @@ class Run(Result, schema="run/3"):
 
         In a joint run the best order by its answer; several may be as good (`may_be_best`).
         """
-        return best_result(self.recorded)
+        if self.recorded.joint:
+            return next(iter(self.orders), None)
+        best = self.recorded.best()
+        if best is None:
+            return None
+        return OrderResult.of(self.recorded, OrderSummary(best.order, (best,)))
 
     @property
     def findings(self) -> Findings | None:

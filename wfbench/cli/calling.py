@@ -12,7 +12,7 @@ import typer
 
 from wfbench.api.results import Progress, Watcher
 from wfbench.cli.arguments import JsonFlag
-from wfbench.cli.invocation import answer, wants_json
+from wfbench.cli.invocation import answer, invocation, wants_json
 from wfbench.contract import load_object
 from wfbench.report.console import print_json
 from wfbench.settings.selection import parse_options
@@ -31,13 +31,18 @@ Shown = Literal["", "lines", "bar"]
 
 
 def verb(
-    calls: str | Command = "", *, progress: Shown = "", **converted: Callable[[Any], Any]
+    calls: str | Command = "",
+    *,
+    progress: Shown = "",
+    quiet: bool = False,
+    **converted: Callable[[Any], Any],
 ) -> Callable[[Command], Command]:
     """Make a command from a signature: add `--json`, and answer with what is returned.
 
     Parameters before `*` are arguments, the others options. Texts beside a type are its help, or
     its metavar and its help. `calls` is what gets the values that were given, some of them
     `converted`: a function, or the import path of one. Without it, the function itself is called.
+    `quiet`: its answer is about broken plugins, so nothing warns of them.
     """
 
     def decorate(function: Command) -> Command:
@@ -51,6 +56,8 @@ def verb(
 
         def command(**given: Any) -> None:
             asked = {name: given[name] for name in own}
+            if quiet:
+                invocation(given["ctx"]).quiet = True
             result = _call(calls, asked, progress, converted) if calls else function(**asked)
             if isinstance(result, Said):
                 if wants_json(given["ctx"], flag=given["json"]):

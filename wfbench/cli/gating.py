@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +11,6 @@ from wfbench.api import gating, revisions
 from wfbench.api.results import Result, Watcher
 from wfbench.benchmarks.gate.baseline_store import DEFAULT as BASELINES
 from wfbench.benchmarks.gate.calibration import DEFAULT as CALIBRATION
-from wfbench.cli import quantities
 from wfbench.cli.arguments import (
     SELECTOR,
     Baselines,
@@ -26,6 +24,8 @@ from wfbench.cli.arguments import (
     ReturnMargin,
     Runs,
     Seed,
+    read_seconds,
+    read_share,
 )
 from wfbench.cli.calling import Said, verb
 from wfbench.cli.invocation import answer, invocation, wants_json
@@ -89,12 +89,6 @@ _OF_REVISIONS = {"collector", "env", "n_envs", "detect", "budget", "seconds"}
 _OF_BASELINES = {"run", "rounds", "minimum_effect", "busy"}
 
 
-def _quantities(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with shares and times as numbers."""
-    readers = {"detect": quantities.share, "budget": quantities.seconds}
-    return {n: readers[n](value) if n in readers else value for n, value in given.items()}
-
-
 def _check(*, smoke: bool, baselines: Path, progress: Watcher, **given: Any) -> Result:
     against = given.pop("against", None)
     busy = given.pop("busy")
@@ -106,8 +100,7 @@ def _check(*, smoke: bool, baselines: Path, progress: Watcher, **given: Any) -> 
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(wrong))
         raise UsageError(f"{flags}: {where} --against REV")
     if against is not None and not smoke:
-        asked = _quantities(given)
-        return revisions.check_against(against, **asked, baselines=baselines, progress=progress)
+        return revisions.check_against(against, **given, baselines=baselines, progress=progress)
     if not smoke:
         return gating.check(**given, baselines=baselines, progress=progress)
     if against is not None or given != {"inconclusive": "ok"}:
@@ -115,7 +108,7 @@ def _check(*, smoke: bool, baselines: Path, progress: Watcher, **given: Any) -> 
     return gating.check_gate(baselines=baselines, progress=progress)
 
 
-@verb(_check, progress="lines")
+@verb(_check, progress="lines", detect=read_share, budget=read_seconds)
 def check(
     *,
     against: Annotated[
@@ -183,11 +176,7 @@ def check(
     """
 
 
-def _bisect(**given: Any) -> Result:
-    return revisions.bisect(given.pop("case"), **_quantities(given))
-
-
-@verb(_bisect, progress="lines")
+@verb(revisions.bisect, progress="lines", detect=read_share, budget=read_seconds)
 def bisect(
     case: Annotated[str, SELECTOR, "Collector to measure."],
     *,

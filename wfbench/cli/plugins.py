@@ -42,24 +42,16 @@ def plugins(ctx: typer.Context) -> None:
         typer.echo(ctx.get_help())
 
 
-@verb()
+@verb(plugin_tools.plugins, quiet=True)
 def list_plugins(
-    ctx: typer.Context,
-    *,
-    kind: Annotated[str | None, "KIND", f"Only this kind: {', '.join(KINDS)}."] = None,
-) -> Result:
+    *, kind: Annotated[str | None, "KIND", f"Only this kind: {', '.join(KINDS)}."] = None
+) -> None:
     """List every plugin: what it offers, where it comes from, whether it works."""
-    invocation(ctx).quiet = True
-    return plugin_tools.plugins(kind)
 
 
-@verb()
-def show_plugin(
-    ctx: typer.Context, name: Annotated[str, "A name from `wfbench plugins list`."]
-) -> Result:
+@verb(plugin_tools.plugin_details, quiet=True)
+def show_plugin(name: Annotated[str, "A name from `wfbench plugins list`."]) -> None:
     """Show the options, the capabilities and the origin of a plugin."""
-    invocation(ctx).quiet = True
-    return plugin_tools.plugin_details(name)
 
 
 @verb()
@@ -77,9 +69,8 @@ def freeze_plugins(ctx: typer.Context) -> Said:
     return Said("plugins-freeze/1", {"requirements": pins}, text)
 
 
-@verb()
+@verb(quiet=True)
 def check_plugin(
-    ctx: typer.Context,
     names: Annotated[
         list[str] | None, "NAME[:KEY=VALUE,...]...", "Plugins to check, with options."
     ] = None,
@@ -100,7 +91,6 @@ def check_plugin(
     The exit code is 6 if a promise is broken that the plugin does not declare as one it cannot
     keep.
     """
-    invocation(ctx).quiet = True
     options = parse_options(option or ())
     if report:
         with progress_lines() as progress:
@@ -116,13 +106,9 @@ def check_plugin(
     return checked
 
 
-@verb()
-def doctor(
-    ctx: typer.Context, *, fix: Annotated[bool, "Apply the remedies that are safe."] = False
-) -> Result:
+@verb(plugin_tools.doctor, quiet=True)
+def doctor(*, fix: Annotated[bool, "Apply the remedies that are safe."] = False) -> None:
     """Check this machine and the plugins, and say how to fix what is wrong.
 
     The exit code is 3 if something is wrong.
     """
-    invocation(ctx).quiet = True
-    return plugin_tools.doctor(fix=fix)

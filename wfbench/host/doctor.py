@@ -77,7 +77,6 @@ def _run(spec: HealthCheckSpec) -> Health:
 
 
 def _cores() -> Health:
-    """Return whether the container may use all the cores it sees."""
     usable = usable_cores()
     quota = cpu_quota()
     if quota is None or quota >= usable:
@@ -90,14 +89,12 @@ def _cores() -> Health:
 
 
 def _memory() -> Health:
-    """Return whether there is memory for environments in worker processes."""
     free = psutil.virtual_memory().available
     remedy = "close other programs, or use fewer workers"
     return Health(free >= _LOW_MEMORY, f"{free / _GIB:.1f} GiB available", remedy)
 
 
 def _shared_memory() -> Health:
-    """Return whether shared arrays will fit."""
     if not SHM.is_dir():
         return Health(ok=True, message=f"no {SHM}; shared arrays go to the temporary directory")
     free = shutil.disk_usage(SHM).free
@@ -106,7 +103,6 @@ def _shared_memory() -> Health:
 
 
 def _threads() -> Health:
-    """Return whether libraries would start more threads than there are cores."""
     limit = usable_cores()
     given = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
     for name, value in given.items():
@@ -118,7 +114,6 @@ def _threads() -> Health:
 
 
 def _segments() -> Health:
-    """Return whether shared memory of dead processes takes up room."""
     stale = leftovers.stale_segments()
     if not stale:
         return Health(ok=True, message=f"no stale segments in {segment_dir()}")
@@ -133,7 +128,6 @@ def _remove_segments() -> str:
 
 
 def _workers() -> Health:
-    """Return whether workers outlived the process they worked for."""
     orphans = [str(process.pid) for process in leftovers.orphans()]
     if not orphans:
         return Health(ok=True, message="no orphaned workers")
@@ -164,7 +158,6 @@ def _kernel_cache(host: PluginHost) -> Health:
 
 
 def _plugins(host: PluginHost) -> Health:
-    """Return whether every plugin that was found can be used."""
     if not host.broken:
         return Health(ok=True, message=f"{len(host.loaded)} plugins loaded, none broken")
     causes = "; ".join(f"{b.source.plugin} ({b.source}): {b.cause}" for b in host.broken)

@@ -1,7 +1,7 @@
 """Reports: data becomes sections, and formats show sections.
 
-`sections` turns what a verb found into a `Section`, `show` prints it in the terminal, and `render`
-writes it as HTML, Markdown, CSV or JUnit XML. A format computes nothing.
+`sections` turns what a verb found into a `Section`, `show` prints it in the terminal, and the
+`formats` write it as HTML, Markdown, CSV or JUnit XML. A format computes nothing.
 """
 
 from __future__ import annotations
@@ -24,15 +24,5 @@ def show(shown: Report | Section) -> None:
     from .console import console
     from .formats.terminal import show_report
 
-    show_report(_whole(shown), console())
-
-
-def render(shown: Report | Section, form: str) -> str:
-    """Return a report or a section as `html`, `md`, `csv` or `junit`."""
-    from .formats.choosing import our_formats
-
-    return our_formats()[form].render(_whole(shown))
-
-
-def _whole(shown: Report | Section) -> Report:
-    return make_report(shown) if isinstance(shown, Section) else shown
+    whole = make_report(shown) if isinstance(shown, Section) else shown
+    show_report(whole, console())

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from wfbench.report.answer_data import answer_data, specialised_data
+from wfbench.api.order_results import answer_data, specialised_data
 from wfbench.report.sections.joint import orders_data
 from wfbench.search.answer import find_answer
 from wfbench.search.history import read_search

@@ -20,6 +20,7 @@ from .common import facts, list_section, table
 
 _EXTRAS = ("batched", "suffix", "documented", "conditions", "source", "measure", "app")
 """Fields that descriptors of some kinds have."""
+_TOLD = ("file", "plugin", "api", "factory", "capabilities", *_EXTRAS)
 _WORDS = {"told": "reported", "cause lost": "cause lost", "hung": "hung", "recovered": "recovered"}
 _MEANINGS = {
     "told": "the error names the environment and the cause, or the deadline that was missed",
@@ -54,22 +55,17 @@ def inventory_section(rows: Sequence[PluginRow]) -> Section:
 
 def offer_section(offer: Offer) -> Section:
     """Return where a plugin comes from, what it can do and its options."""
-    spec, source = offer.spec, offer.source
-    told = {"from": str(source), "file": source.file, "plugin": source.plugin, "api": spec.api}
+    spec, data = offer.spec, offer_data(offer)
+    told = {"from": offer.source} | {name: data.get(name) for name in _TOLD}
     if isinstance(spec, FactorySpec):
-        told["factory"] = spec.factory
-        told["capabilities"] = ", ".join(sorted(spec.capabilities)) or "none"
-    for extra in _EXTRAS:
-        if getattr(spec, extra, None) is not None:
-            told[extra] = getattr(spec, extra)
-    excuses = getattr(spec, "cannot", {}).items()
-    about = ((name, str(value)) for name, value in told.items())
+        told["capabilities"] = ", ".join(data["capabilities"]) or "none"
+    about = [(name, str(value)) for name, value in told.items() if value is not None]
     exhibits = [Exhibit("", "", table("what | value", about))]
     rows = []
-    for option in all_options(spec) if isinstance(spec, FactorySpec) else ():
-        bare = " (may be given bare)" if option.name == getattr(spec, "positional", None) else ""
-        default = values.to_text(option.default)
-        rows.append((option.name, option.type_name, default, option.help + bare))
+    for option in data.get("options", ()):
+        bare = " (may be given bare)" if option["name"] == data["positional"] else ""
+        default = values.to_text(option["default"])
+        rows.append((option["name"], option["type"], default, option["help"] + bare))
     if rows:
         shown = table("option | type | default | meaning", rows)
         exhibits.append(Exhibit("Options", "", shown))
@@ -78,17 +74,17 @@ def offer_section(offer: Offer) -> Section:
         kind="plugin",
         headline=Check("plugin", "good", spec.summary),
         exhibits=tuple(exhibits),
-        notes=tuple(f"declared: cannot keep {slug}: {why}" for slug, why in excuses),
+        notes=tuple(
+            f"declared: cannot keep {slug}: {why}" for slug, why in data.get("cannot", {}).items()
+        ),
     )
 
 
-def offer_data(offer: Offer) -> dict[str, object]:
+def offer_data(offer: Offer) -> dict[str, Any]:
     """Return a plugin as JSON values."""
     spec, source = offer.spec, offer.source
-    shown: dict[str, object] = {"kind": spec.kind, "name": spec.name, "summary": spec.summary}
-    shown["api"] = spec.api
-    for part in ("plugin", "distribution", "version", "file"):
-        shown[part] = getattr(source, part)
+    shown: dict[str, Any] = {"kind": spec.kind, "name": spec.name, "summary": spec.summary}
+    shown |= {"api": spec.api, **asdict(source)}
     for extra in ("factory", *_EXTRAS):
         if hasattr(spec, extra):
             shown[extra] = getattr(spec, extra)

@@ -30,7 +30,8 @@ from wfbench.benchmarks.gate.speed_check import (
 from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Session, Settings
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import EnvRef, NotComparableError, UsageError
-from wfbench.report import render
+from wfbench.report import make_report
+from wfbench.report.formats.choosing import our_formats
 from wfbench.report.sections.check import check_data, check_section, outcome
 
 LABELS = ("sequential", "pipe", "shm", "async", "vector")
@@ -178,7 +179,9 @@ def test_a_reference_that_got_slower_is_found_by_what_the_others_gain() -> None:
 def test_where_all_others_fall_both_causes_are_told() -> None:
     found = checked(5, {"sequential": 1 / 0.6})
     assert len(found.with_verdict(Verdict.REGRESSED)) == 4
-    assert "all others fell against sequential at 4 envs" in render(check_section(found), "md")
+    assert "all others fell against sequential at 4 envs" in our_formats()["md"].render(
+        make_report(check_section(found))
+    )
 
 
 def test_one_improvement_does_not_make_the_reference_look_slower() -> None:
@@ -385,7 +388,7 @@ class TestThreshold:
 
 def test_junit_has_a_case_for_every_cell() -> None:
     found = checked(9, {"shm": 0.5}, spoil=lambda session: session)
-    [suite] = Xml.fromstring(render(check_section(found), "junit"))  # noqa: S314 - ours
+    [suite] = Xml.fromstring(our_formats()["junit"].render(make_report(check_section(found))))  # noqa: S314 - ours
     assert suite.get("tests") == "5"
     assert suite.get("failures") == "1"
     [failed] = [case for case in suite if case.find("failure") is not None]
@@ -398,8 +401,8 @@ def test_a_label_cannot_break_a_comment_or_a_test_file() -> None:
     cells = (replace(found.cells[1], label=nasty, failures=(nasty,)), *found.cells[1:])
     found = replace(found, cells=cells)
     section = check_section(found, (nasty,), strict=True)
-    Xml.fromstring(render(section, "junit"))  # noqa: S314 - ours
-    text = render(section, "md")
+    Xml.fromstring(our_formats()["junit"].render(make_report(section)))  # noqa: S314 - ours
+    text = our_formats()["md"].render(make_report(section))
     for mark in ("<script", "@all", "\n# big"):
         assert mark not in text
     rows = [line.replace("\\|", "") for line in text.partition("<details>")[0].splitlines()]
