@@ -172,6 +172,10 @@ class TransferResult(Result, schema="transfer/1"):
         return [transfer_section(self.policy, self.home, self.away, self.cells, self.seed)]
 
 
+Played = EvaluationResult | CrossEvaluationResult | OrdersResult
+"""What an evaluation may come to."""
+
+
 def evaluate(
     policy: str | Path,
     *,
@@ -189,7 +193,7 @@ def evaluate(
     seed: int = 0,
     save: bool = False,
     out: str | Path = DEFAULT,
-) -> EvaluationResult | CrossEvaluationResult | OrdersResult:
+) -> Played:
     """Play a frozen policy on fresh seeds.
 
     policy: a policy.npz, a run, or a reference of the environment such as "random" or "sleep".
@@ -221,19 +225,20 @@ def evaluate(
         episodes = EPISODES if orders is None else CROSS_EPISODES
     judged = find_definition(definition or subject.trained_on or DEFAULT_DEFINITION)
     setup = Setup(chosen, episodes, seed, judged.id, stress, judged=not returns_only)
-    found: EvaluationResult | CrossEvaluationResult | OrdersResult
+    found: Played
     if orders is None:
         reds = as_list(REDS if red is None else red)
         horizons = as_list(HORIZONS if horizon is None else horizon)
         found = _cells(subject, setup, order, reds, horizons)
     elif orders == TRAINED:
         found = _trained(find_run(place, name), env, setup, greedy=greedy)
-    elif subject.code is not None:
-        found = _swept(subject, setup, orders)
     else:
-        found = _crossed(subject, setup, orders)
-    if run is None:
-        return found
+        found = (_crossed if subject.code is None else _swept)(subject, setup, orders)
+    return found if run is None else _kept(found, run)
+
+
+def _kept(found: Played, run: Path) -> Played:
+    """Keep a result with its run, refresh the report, and say so."""
     command = shlex.join(["wfbench", *command_line()])
     file = save_evaluation(run, found.schema, {"command": command, **found.to_dict()})
     page, problem = write_report(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from wfbench.api.hosting import command_line, plugin_host
 from wfbench.api.results import Options, Progress, Result, Rows, Values, Watcher, as_list
 from wfbench.benchmarks.measure import summary
 from wfbench.benchmarks.measure.cases import select_cases
-from wfbench.benchmarks.measure.model import Session, make_settings
+from wfbench.benchmarks.measure.model import Case, Session, make_settings
 from wfbench.benchmarks.measure.runner import SessionProgress, measure_session
 from wfbench.benchmarks.measure.saved import load_machine, load_session
 from wfbench.benchmarks.measure.stopping import MOST_ROUNDS, Limits
@@ -137,22 +137,8 @@ def bench(
 
     Example: wfbench.bench(collector=[MyCollector, "vector"], n_envs=50).rows()
     """
-    counts = None if workers is None else _checked_counts("--workers", as_list(workers))
-    usual = (points.SMOKE_SIZES if smoke else points.SIZES) if scaling else 200
-    chosen: dict[str, Any] = {
-        "collectors": as_list(collector),
-        "env": env,
-        "n_envs": _checked_counts("--n-envs", as_list(usual if n_envs is None else n_envs)),
-        "policy": policy,
-        "options": options,
-    }
-    if scaling:
-        counts = counts or list(points.worker_counts(usable_cores()))
-        cases = points.select_points(plugin_host(), workers=counts, **chosen)
-    elif counts is not None and len(counts) > 1:
-        raise UsageError("several numbers of --workers need --scaling")
-    else:
-        cases = select_cases(plugin_host(), workers=counts[0] if counts else None, **chosen)
+    chosen = {"collectors": as_list(collector), "env": env, "policy": policy, "options": options}
+    cases = _bench_cases(chosen, n_envs, workers, smoke=smoke, scaling=scaling)
     limits = Limits(budget, until_precision)
     limited = budget is not None or until_precision is not None
     if limited and (smoke or scaling):
@@ -175,6 +161,27 @@ def bench(
         enough=limits.enough if limited else None,
     )
     return Bench(session, path)
+
+
+def _bench_cases(
+    chosen: Mapping[str, Any],
+    n_envs: int | Sequence[int] | None,
+    workers: int | Sequence[int] | None,
+    *,
+    smoke: bool,
+    scaling: bool,
+) -> Sequence[Case]:
+    """Return the cases of a bench, one for each number of workers if it is about growth."""
+    usual = (points.SMOKE_SIZES if smoke else points.SIZES) if scaling else 200
+    sizes = _checked_counts("--n-envs", as_list(usual if n_envs is None else n_envs))
+    counts = None if workers is None else _checked_counts("--workers", as_list(workers))
+    if scaling:
+        counts = counts or list(points.worker_counts(usable_cores()))
+        return points.select_points(plugin_host(), n_envs=sizes, workers=counts, **chosen)
+    if counts is not None and len(counts) > 1:
+        raise UsageError("several numbers of --workers need --scaling")
+    number = counts[0] if counts else None
+    return select_cases(plugin_host(), n_envs=sizes, workers=number, **chosen)
 
 
 def session_progress(

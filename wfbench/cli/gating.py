@@ -32,6 +32,17 @@ from wfbench.cli.invocation import answer, invocation, wants_json
 from wfbench.contract import UsageError
 from wfbench.store.places import DEFAULT as RUNS
 
+_Busy = Annotated[
+    Literal["inconclusive", "judge"],
+    "Verdict on a slow-down while other programs take half a core or more: "
+    "inconclusive, or judged as usual.",
+]
+_CheckFiles = Annotated[
+    Path | None,
+    "DIR",
+    "Directory for verdict.json, junit.xml and the samples. [default: results/checks/TIME]",
+]
+
 
 def _names(given: str) -> list[str]:
     return [name.strip() for name in given.split(",") if name.strip()]
@@ -152,16 +163,8 @@ def check(
         float | None, "With --against: seconds per side and pair of processes. [default: 1]"
     ] = None,
     inconclusive: Inconclusive = "ok",
-    busy: Annotated[
-        Literal["inconclusive", "judge"],
-        "Verdict on a slow-down while other programs take half a core or more: "
-        "inconclusive, or judged as usual.",
-    ] = "inconclusive",
-    out: Annotated[
-        Path | None,
-        "DIR",
-        "Directory for verdict.json, junit.xml and the samples. [default: results/checks/TIME]",
-    ] = None,
+    busy: _Busy = "inconclusive",
+    out: _CheckFiles = None,
     md: Annotated[Path | None, "FILE", "Also write a pull-request comment."] = None,
     smoke: Annotated[bool, "Test whether the gate works here. Judges no speed."] = False,
 ) -> None:

@@ -92,8 +92,7 @@ def play_steps(
 ) -> Any:
     """Go on where `progress` says, until each row of `draws` is used; return what `act` returned.
 
-    That is less than the number of rows if the last step could not be made. `cells` are the first
-    step, the first column and the one after the last.
+    Fewer than all rows: a step could not be made. `cells`: first step, first column, last + 1.
     """
     actions, log_probs, values = acts
     rewards, truncated, final_obs, compromised, ended_session = out
