@@ -110,7 +110,10 @@ def parse_order(text: str, units: Sequence[str] = NAMED_UNITS) -> Order:
     if name in NAMED and units == NAMED_UNITS:
         return NAMED[name]
     if given.isascii() and given.isdigit():
-        return _by_index(int(given), units)
+        index, orders = int(given), all_orders(len(units))
+        if index >= len(orders):
+            raise UsageError(f"there is no order {index}; orders are 0..{len(orders) - 1}")
+        return orders[index]
     known = {unit.lower(): index for index, unit in enumerate(units)}
     known |= {short.lower(): index for index, short in enumerate(short_names(units))}
     parts = [part.strip() for part in given.split(">")]
@@ -128,13 +131,6 @@ def short_names(units: tuple[str, ...]) -> tuple[str, ...]:
     letters = tuple(unit.rpartition("_")[2][:1].upper() for unit in units)
     sound = len(set(letters)) == len(units) and all(letter.isalpha() for letter in letters)
     return letters if sound else units
-
-
-def _by_index(index: int, units: tuple[str, ...]) -> Order:
-    orders = all_orders(len(units))
-    if index >= len(orders):
-        raise UsageError(f"there is no order {index}; orders are 0..{len(orders) - 1}")
-    return orders[index]
 
 
 def _expected(units: tuple[str, ...]) -> str:

@@ -110,19 +110,8 @@ class NetworkPolicy:
         raw = rows.view(np.uint8)
         done = 0
         while True:
-            done = kernel.act_rows(
-                rows,
-                raw,
-                draws,
-                done,
-                table.may_grow,
-                networks,
-                table.used,
-                table.slots,
-                table.entries,
-                room,
-                *acts,
-            )
+            known = (table.may_grow, networks, table.used, table.slots, table.entries, room)
+            done = kernel.act_rows(rows, raw, draws, done, *known, *acts)
             if done == count:
                 return acts
             self._make_room(table, finite=done != kernel.NOT_FINITE)

@@ -11,6 +11,7 @@ from wfbench.orders import format_order, short_names
 from wfbench.orders.compliance import MIN_CHOICES
 from wfbench.search.answer import Answer, PairEffect, find_answer, share_interval
 from wfbench.search.answer.quantiles import t_quantile
+from wfbench.search.answer.records import FollowingCost
 from wfbench.store.events import FREE, JOINT, SPECIAL, WorkflowResult
 from wfbench.store.sweeps import NORMAL, STRESS, Sweep
 
@@ -80,7 +81,7 @@ class Findings:
         if self.stressed is not None:
             lines.append(_about_stress(self.stressed, self.stress))
         if answer.cost is not None:
-            lines.append(_about_cost(answer))
+            lines.append(_about_cost(answer.cost))
         if self.specialised:
             lines.append(self._about_specialised())
         return tuple(lines)
@@ -188,10 +189,7 @@ def _about_stress(answer: Answer, held: int) -> str:
     )
 
 
-def _about_cost(answer: Answer) -> str:
-    cost = answer.cost
-    if cost is None:
-        return ""
+def _about_cost(cost: FollowingCost) -> str:
     value = cost.against_best
     half = (value.high - value.low) / 2
     these = "" if cost.about == "orders" else ", for these policies; --free 2 tells more"

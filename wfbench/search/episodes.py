@@ -78,20 +78,12 @@ def summarise(values: NDArray[np.float64], *, pooled: bool) -> Summary:
     if not len(values):
         return Summary(0, *[float("nan")] * 7)
     means = dict(zip(FIELDS, values.mean(axis=0).tolist(), strict=True))
+    right, secondary = means.pop("right"), means.pop("secondary")
     sd = float(values[:, 0].std(ddof=1)) if len(values) > 1 else float("nan")
     if pooled:
         enough = means["counted"] * len(values) >= MIN_CHOICES
-        means["compliance"] = means["right"] / means["counted"] if enough else float("nan")
-    return Summary(
-        episodes=len(values),
-        env_return=means["env_return"],
-        return_sd=sd,
-        compliance=means["compliance"],
-        secondary_compliance=means["secondary"],
-        fixes=means["fixes"],
-        counted=means["counted"],
-        wasted=means["wasted"],
-    )
+        means["compliance"] = right / means["counted"] if enough else float("nan")
+    return Summary(len(values), return_sd=sd, secondary_compliance=secondary, **means)
 
 
 def rows_of(episodes: Episodes) -> NDArray[np.float64]:

@@ -21,16 +21,14 @@ from wfbench.settings.selection import Choice
 from wfbench.store.sweeps import NORMAL, STRESS, Sweep
 
 from .collectors import sweep_collector
-from .episodes import FIELDS, summarise
-from .job import horizon, horizon_option
+from .episodes import FIELDS, JUDGED, summarise
+from .job import STRESS_SHARE, horizon, horizon_option
 from .playing import Played, play
 from .subjects import Subject
 from .sweep import SweepPlan
 
 RED = "red"
 """The option that names the red agent."""
-_STRESS_SHARE = 4
-"""One stress episode for so many normal ones: each has several times as many choices."""
 
 
 @dataclass(frozen=True)
@@ -98,51 +96,39 @@ def _cell(
     asked = {RED: red, horizon_option(subject.env): steps}
     changed = {name: value for name, value in asked.items() if name and value is not None}
     subject = subject.playing(**changed)
-    if not setup.judged:
-        return _returns(subject, setup, order, red)
     rollouts: list[Rollout] = []
-    rows = _play(subject, setup, [order], rollouts.append).rows[0]
-    pooled = find_definition(setup.definition).pooled
+    if setup.judged:
+        rows = _play(subject, setup, [order], rollouts.append).rows[0]
+    else:
+        rows = _play(subject.without_masks(), setup, [order]).rows[0]
+    pooled = setup.judged and find_definition(setup.definition).pooled
     means = summarise(rows, pooled=pooled)
-    counted, right = (rows[:, FIELDS.index(name)].astype(np.int64) for name in ("counted", "right"))
-    _, low, high = share_interval(right, counted) if pooled else (None, math.nan, math.nan)
+    judged: dict[str, Any] = {**dict.fromkeys(JUDGED, math.nan), "fixes": means.fixes}
+    chance = None
+    if setup.judged:
+        judged = {**means.judged, **_stress(subject, setup, order)}
+        if order:
+            chance = chance_level(setup.definition, subject.model, order, rollouts[0])
+    if pooled:
+        right, counted = (rows[:, FIELDS.index(n)].astype(np.int64) for n in ("right", "counted"))
+        _, judged["compliance_low"], judged["compliance_high"] = share_interval(right, counted)
     return EvaluationCell(
         red=red,
         horizon=_steps(subject),
         episodes=means.episodes,
         env_return=means.env_return,
         half_interval=1.96 * means.return_sd / math.sqrt(len(rows)),
-        **means.judged,
-        chance=chance_level(setup.definition, subject.model, order, rollouts[0]) if order else None,
-        compliance_low=low,
-        compliance_high=high,
-        **_stress(subject, setup, order),
+        chance=chance,
+        **judged,
     )
 
 
-def _returns(subject: Subject, setup: Setup, order: Order, red: str | None) -> EvaluationCell:
-    """Return a cell with everything that needs no masks."""
-    rows = _play(subject.without_masks(), setup, [order]).rows[0]
-    means = summarise(rows, pooled=False)
-    unknown = dict.fromkeys(("compliance", "secondary_compliance", "counted", "wasted"), math.nan)
-    return EvaluationCell(
-        red=red,
-        horizon=_steps(subject),
-        episodes=means.episodes,
-        env_return=means.env_return,
-        half_interval=1.96 * means.return_sd / math.sqrt(len(rows)),
-        fixes=means.fixes,
-        chance=None,
-        **unknown,
-    )
-
-
-def _stress(subject: Subject, setup: Setup, order: Order) -> dict[str, float]:
+def _stress(subject: Subject, setup: Setup, order: Order) -> dict[str, Any]:
     """Return the figures of episodes in which blue is held at the start, if they are asked for."""
     if not setup.stress or setup.stress >= _steps(subject) or subject.model.idle is None:
         return {}
     held = subject.playing(hold=str(setup.stress), hold_share=1.0)
-    fewer = replace(setup, episodes=-(-setup.episodes // _STRESS_SHARE))
+    fewer = replace(setup, episodes=-(-setup.episodes // STRESS_SHARE))
     rows = _play(held, fewer, [order]).rows[0]
     means = summarise(rows, pooled=find_definition(setup.definition).pooled)
     return {

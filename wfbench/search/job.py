@@ -32,7 +32,7 @@ from .collectors import sweep_collector
 from .sweep import SweepPlan
 
 _SOURCES = ("last-episodes", "evaluate")
-_STRESS_SHARE = 4
+STRESS_SHARE = 4
 """One stress episode for so many normal ones: each has several times as many choices."""
 
 
@@ -145,7 +145,7 @@ class SearchJob:
         )
         if not config.stress or self.model.idle is None:
             return {NORMAL: plan}
-        fewer = max(2, config.eval_episodes // _STRESS_SHARE)
+        fewer = max(2, config.eval_episodes // STRESS_SHARE)
         held = replace(plan, hold=config.stress, episodes=fewer)
         return {NORMAL: plan, STRESS: held}
 

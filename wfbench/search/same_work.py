@@ -12,13 +12,12 @@ from typing import Any
 from wfbench.settings.config import SETTINGS
 from wfbench.store.config import StoredConfig
 
-from .planning import restored_settings
+from .planning import KINDS, restored_settings
 
 _TASK = ("red", "no_fix", "threshold", "score", "stop")
 """Settings that decide what is to be learned and what counts, not how."""
 _LENGTH = ("seed", "seeds", "batch", "workflows")
 """Settings that change neither the task nor how one order is trained."""
-_SEARCHED = ("env", "collector", "trainer", "searcher")
 
 
 def task_of(config: StoredConfig) -> dict[str, Any]:
@@ -44,7 +43,7 @@ def training_of(config: StoredConfig) -> dict[str, Any]:
 def search_of(config: StoredConfig) -> dict[str, Any]:
     """Return what a run set out to do; equal runs differ in their seed and where they ran only."""
     settings = {k: v for k, v in _settings(config).items() if k not in _LENGTH[:3]}
-    labels = {kind: config.label(kind) for kind in _SEARCHED}
+    labels = {kind: config.label(kind) for kind in KINDS}
     return {**labels, **settings, "definition": config.definition, "smoke": config.smoke}
 
 

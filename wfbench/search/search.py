@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from wfbench.collecting.seeding import Purpose, purpose_seed
-from wfbench.contract import CollectError, Order, Searcher, SearcherSetup
+from wfbench.contract import CollectError, Searcher, SearcherSetup
 from wfbench.orders import kendall
 from wfbench.orders.compliance import constant_warning
 from wfbench.store.events import (
@@ -171,7 +171,10 @@ class Search:
         return kind(task.workflow, task.order, self.job.definition, cause)
 
     def _record_start(self, task: TrainingTask) -> None:
-        inherited = None if task.inherited_from is None else self.finished[task.inherited_from]
+        parent, distance = task.inherited_from, None
+        # Neither may be of all orders.
+        if parent is not None and task.order and self.finished[parent].order:
+            distance = kendall(task.order, self.finished[parent].order)
         self._recorder.record(
             WorkflowStarted(
                 workflow=task.workflow,
@@ -180,8 +183,8 @@ class Search:
                 seed=task.seed,
                 batch_first=task.batch[0],
                 batch_size=task.batch[1],
-                inherited_from=task.inherited_from,
-                distance=_distance(task.order, inherited),
+                inherited_from=parent,
+                distance=distance,
                 budget_steps=task.budget.max_steps,
                 n_envs=task.budget.n_envs,
                 steps_per_update=task.budget.steps,
@@ -288,10 +291,3 @@ class Search:
             batch=job.batch,
             stages=self._maker.stages(),
         )
-
-
-def _distance(order: Order, parent: WorkflowFinished | None) -> float | None:
-    """Return how far an order is from its parent's; None if one of them is of all orders."""
-    if parent is None or not order or not parent.order:
-        return None
-    return kendall(order, parent.order)

@@ -25,6 +25,7 @@ from wfbench.store.run import RunStore
 from wfbench.store.sweeps import NORMAL
 
 from .budget import RunBudget, WorkflowBudget, granted_episodes, workflow_budget
+from .history import load_sweeps
 from .job import SearchJob, calling_searcher
 from .phases import PhaseClock
 from .playing import steps_to_play
@@ -122,10 +123,10 @@ class TaskMaker:
         """Tell a searcher that can use it how well the joint policies do under each order."""
         take = getattr(self._searcher, "prior", None)
         if take is not None and not self._prior_given:
-            joint = [one.workflow for one in finished if one.stage == JOINT and one.swept]
+            joint = [one for one in finished if one.stage == JOINT and one.swept]
             if not joint:
                 return
-            sweeps = [self._store.load_sweeps(number)[NORMAL] for number in joint]
+            sweeps = [load_sweeps(self._store.path, one)[NORMAL] for one in joint]
             scores = np.mean([sweep.env_return.mean(axis=1) for sweep in sweeps], axis=0)
             take(dict(zip(sweeps[0].orders, scores.tolist(), strict=True)))
             self._prior_given = True

@@ -30,7 +30,7 @@ from .lock import RunLock
 from .machine import fingerprint
 from .places import SEARCH_CONFIGS, run_kind
 from .policy_file import Checkpoint, StoredPolicy
-from .sweeps import Sweep, read_sweeps, write_sweeps
+from .sweeps import Sweep, write_sweeps
 from .table import UPDATE_COLUMNS, WORKFLOW_COLUMNS, CsvTable, EventRows, event_row, stat_columns
 
 EVENTS_FILE = "events.jsonl"
@@ -136,10 +136,6 @@ class RunStore:
     def save_sweeps(self, workflow: int, sweeps: Mapping[str, Sweep]) -> None:
         """Keep how the policy of a workflow did under each order."""
         write_sweeps(self._within(sweep_path(self.path, workflow)), sweeps)
-
-    def load_sweeps(self, workflow: int) -> dict[str, Sweep]:
-        """Return what `save_sweeps` kept."""
-        return read_sweeps(sweep_path(self.path, workflow))
 
     def save_policy(self, order: str, policy: StoredPolicy) -> None:
         """Keep the policy that was specialised for an order."""

@@ -60,12 +60,13 @@ def validate_run(path: Path, samples: Callable[[Path], object]) -> list[FileChec
         FileCheck(str(file.relative_to(path)), "it was never finished; it can be removed")
         for file in sorted(path.rglob(TORN))
     ]
-    found.append(_check(path, "machine.json", lambda file: read_json(file, "machine/1")))
+    config, samples_file = path / "config.json", path / "samples.jsonl"
+    found.append(_check(path, path / "machine.json", lambda file: read_json(file, "machine/1")))
     if kind == "bench":
-        found.append(_check(path, "config.json", lambda file: read_json(file, BENCH_CONFIG)))
-        found += _torn_line(path / "samples.jsonl")
-        return [*found, _check(path, "samples.jsonl", lambda _: samples(path))]
-    found.append(_check(path, "config.json", lambda _: read_config(path)))
+        found.append(_check(path, config, lambda file: read_json(file, BENCH_CONFIG)))
+        found += _torn_line(samples_file)
+        return [*found, _check(path, samples_file, lambda _: samples(path))]
+    found.append(_check(path, config, lambda _: read_config(path)))
     return found + _search_files(path)
 
 
@@ -74,9 +75,10 @@ def problems(checks: Sequence[FileCheck]) -> int:
     return sum(check.problem is not None for check in checks)
 
 
-def _check(path: Path, name: str, read: Callable[[Path], object]) -> FileCheck:
+def _check(path: Path, file: Path, read: Callable[[Path], object]) -> FileCheck:
+    name = str(file.relative_to(path))
     try:
-        read(path / name)
+        read(file)
     except UsageError as error:
         return FileCheck(name, str(error))
     return FileCheck(name)
@@ -85,37 +87,24 @@ def _check(path: Path, name: str, read: Callable[[Path], object]) -> FileCheck:
 def _search_files(path: Path) -> list[FileCheck]:
     log = _Log(path / EVENTS_FILE)
     found = list(log.checks)
-    done = [e.event for e in log.entries if isinstance(e.event, WorkflowFinished)]
     if not problems(found):
         found += [_csv(log, "updates", UpdateFinished), _csv(log, "workflows", WorkflowFinished)]
-    for event in done:
-        name = str(checkpoint_path(path, event.workflow).relative_to(path))
-        found.append(_check(path, name, partial(_checkpoint, workflow=event.workflow)))
+    done = [e.event for e in log.entries if isinstance(e.event, WorkflowFinished)]
+    kept: list[tuple[Path, Callable[[Path], object]]] = [
+        (checkpoint_path(path, event.workflow), partial(_checkpoint, workflow=event.workflow))
+        for event in done
+    ]
     best = [event.workflow for event in done if event.best]
     if best:
         check = partial(_policy, workflow=best[-1], otherwise=f"but {best[-1]} was the best")
-        found.append(_check(path, "policy.npz", check))
-    found += _joint_files(path, done, log.units)
-    for file in sorted((path / FOLDER).glob("*.json")):
-        found.append(_check(path, f"{FOLDER}/{file.name}", read_evaluation))
-    return found
-
-
-def _joint_files(
-    path: Path, done: Sequence[WorkflowFinished], units: tuple[str, ...]
-) -> list[FileCheck]:
-    """Check the sweeps of every training that was swept, and the specialised policies."""
-    swept = [event for event in done if event.swept]
-    sweeps = [str(sweep_path(path, event.workflow).relative_to(path)) for event in swept]
+        kept.append((path / "policy.npz", check))
+    kept += [(sweep_path(path, event.workflow), _normal_sweep) for event in done if event.swept]
     special = {event.order: event.workflow for event in done if event.stage == SPECIAL}
-    return [_check(path, name, _normal_sweep) for name in sweeps] + [
-        _check(
-            path,
-            str(special_path(path, written_order(order, units)).relative_to(path)),
-            partial(_policy, workflow=workflow, otherwise=f"not of {workflow}"),
-        )
-        for order, workflow in special.items()
-    ]
+    for order, workflow in special.items():
+        check = partial(_policy, workflow=workflow, otherwise=f"not of {workflow}")
+        kept.append((special_path(path, written_order(order, log.units)), check))
+    kept += [(file, read_evaluation) for file in sorted((path / FOLDER).glob("*.json"))]
+    return found + [_check(path, *one) for one in kept]
 
 
 def _torn_line(file: Path) -> list[FileCheck]:

@@ -8,19 +8,11 @@ from numpy.typing import NDArray
 from . import lookup, tables
 from .compiling import part
 from .layout import AT, State
+from .workflow import form
 
-MEMORY_SIZE = len(lookup.MEMORY_DECOY_HOST) + 2 * tables.NUM_HOSTS + 1 + tables.MEMORY_STEPS
-"""How many features `write_memory` writes."""
-HISTORY_SIZE = (
-    len(lookup.MEMORY_DECOY_HOST)
-    + 3 * tables.NUM_HOSTS
-    + 2
-    + tables.HISTORY_QUIET
-    + tables.HISTORY_PERIODS
-)
-"""How many features `write_history` writes."""
-WITH_MEMORY = tables.OBS_SIZE + MEMORY_SIZE
-WITH_HISTORY = WITH_MEMORY + HISTORY_SIZE
+WITH_MEMORY = form(memory=True, actions="all")[0].obs_shape[0]
+WITH_HISTORY = form(memory=True, actions="all", history=True)[0].obs_shape[0]
+"""How many features an observation has with memory, and with history as well."""
 
 COUNT_LIMIT = 30_000
 """Counts stop here, so that they never overflow; only zero or not matters."""
@@ -172,7 +164,7 @@ def concrete_action(s: State, action: int) -> int:
 
 @part
 def write_memory(s: State, step: int, features: NDArray[np.uint8]) -> None:
-    """Write what blue knows beyond the 52 features: `MEMORY_SIZE` of them.
+    """Write what blue knows beyond the 52 features.
 
     Decoys that stand, hosts that ever showed an exploit, the last host alarmed, whether Op_Server0
     was ever restored, and the number of the step while it is small.
@@ -194,7 +186,7 @@ def write_memory(s: State, step: int, features: NDArray[np.uint8]) -> None:
 
 @part
 def write_history(s: State, step: int, features: NDArray[np.uint8]) -> None:
-    """Write what blue knows of the past beyond its memory: `HISTORY_SIZE` features.
+    """Write what blue knows of the past beyond its memory.
 
     Decoys that stood at a host's first alarm, hosts ever alarmed, hosts scanned again since their
     last Restore, the alarm before the last, whether the last two were exploits, the steps since the

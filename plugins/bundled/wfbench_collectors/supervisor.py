@@ -280,14 +280,8 @@ class Supervisor:
         if not self._options.survives_deaths:
             raise death
         if self.restarts >= self._options.restarts:
-            raise WorkerError(
-                f"{death.cause}; {self.restarts} dead workers were replaced before; no more are",
-                worker=death.worker,
-                env=death.env,
-                seed=death.seed,
-                exitcode=death.exitcode,
-                traceback=death.traceback,
-            ) from death
+            cause = f"{death.cause}; {self.restarts} dead workers were replaced before; no more are"
+            raise WorkerError(**(vars(death) | {"cause": cause})) from death
 
 
 def _refuse_too_many(workers: int) -> None:

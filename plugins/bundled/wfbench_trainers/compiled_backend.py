@@ -103,7 +103,11 @@ class CompiledBackend:
         advantages: Floats | None,
         weighting: Weighting,
     ) -> Parts:
-        """Leave the gradient of the loss of some transitions with the networks; return the loss."""
+        """Leave the gradient of the loss of some transitions with the networks; return the loss.
+
+        `targets` and `advantages` are of the whole batch. Without `advantages` they are the targets
+        minus the present values.
+        """
         by_row, by_value = batch.groups if chosen is None else batch.grouped(chosen)
         acted = acted_of(batch.data, advantages, targets, weighting, len(by_row.order))
         values = np.empty(len(by_value.rows), dtype=np.float32)

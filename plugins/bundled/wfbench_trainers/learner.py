@@ -6,7 +6,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,15 @@ from wfbench.policies import NetworkPolicy
 from wfbench.processes.limits import usable_threads
 
 from .adam import Adam
-from .backend import Backend
 from .batch import Batch, make_batch
 from .compiled_backend import CompiledBackend
 from .layouts import Floats
 from .networks import ActorCritic
 from .objective import Parts, Weighting
 from .options import DocumentedOptions, PpoOptions
+
+if TYPE_CHECKING:
+    from .torch_backend import TorchBackend
 
 LOG_PROB_TOLERANCE = 2e-3
 
@@ -157,12 +159,15 @@ class Learner(ABC):
         found = self._backend.differentiate(
             batch, chosen, self.condition, targets, advantages, weighting
         )
-        if check:
-            _check_mismatch(found.mismatch)
+        if check and not found.mismatch <= LOG_PROB_TOLERANCE:
+            raise LearningError(
+                f"stored log-probabilities differ from recomputed ones by {found.mismatch:.3g}: "
+                "the observations do not belong to the actions they are stored with"
+            )
         return found
 
-    def _choose(self, options: DocumentedOptions | PpoOptions) -> Backend:
-        """Return the backend that is asked for."""
+    def _choose(self, options: DocumentedOptions | PpoOptions) -> CompiledBackend | TorchBackend:
+        """Return who is to run the networks and differentiate the loss."""
         device = self.setup.device
         if device.partition(":")[0] == "cpu" and options.backend != "torch":
             return CompiledBackend(
@@ -176,12 +181,3 @@ class Learner(ABC):
 
         # With more threads torch's results are others, and on busy cores it is far slower.
         return TorchBackend(self.network, device, max(1, options.threads))
-
-
-def _check_mismatch(mismatch: float) -> None:
-    """Raise LearningError if stored log-probabilities are not those of the policy."""
-    if not mismatch <= LOG_PROB_TOLERANCE:
-        raise LearningError(
-            f"stored log-probabilities differ from recomputed ones by {mismatch:.3g}: the "
-            "observations do not belong to the actions they are stored with"
-        )

@@ -98,11 +98,7 @@ class Parts:
 
     def numbers(self) -> dict[str, float]:
         """Return the parts of the loss by name."""
-        return {
-            "policy_loss": self.policy_loss,
-            "value_loss": self.value_loss,
-            "entropy": self.entropy,
-        }
+        return {name: getattr(self, name) for name in ("policy_loss", "value_loss", "entropy")}
 
 
 @dataclass(frozen=True)

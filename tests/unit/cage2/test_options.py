@@ -8,10 +8,12 @@ from gymnasium.utils.env_checker import check_env
 
 from wfbench_cage2 import Cage2Env, Cage2VectorEnv, layout
 from wfbench_cage2.lookup import PLACEABLE
-from wfbench_cage2.rules_blue import HISTORY_SIZE, MEMORY_SIZE
 from wfbench_cage2.tables import (
     DECOY,
+    HISTORY_PERIODS,
+    HISTORY_QUIET,
     HOST_ID,
+    MEMORY_STEPS,
     MONITOR,
     NUM_HOSTS,
     OBS_SIZE,
@@ -22,6 +24,8 @@ from wfbench_cage2.tables import (
 )
 from wfbench_cage2.workflow import WORKFLOW, form
 
+MEMORY_SIZE = len(PLACEABLE) + 2 * NUM_HOSTS + 1 + MEMORY_STEPS
+HISTORY_SIZE = len(PLACEABLE) + 3 * NUM_HOSTS + 2 + HISTORY_QUIET + HISTORY_PERIODS
 MACRO = {-1 - action: index for index, action in enumerate(REDUCED_ACTIONS) if action < 0}
 
 

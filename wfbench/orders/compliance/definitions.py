@@ -41,9 +41,9 @@ class Definition:
     name: str
     version: int
     summary: str
-    rule: Rule
-    idle: Idle
-    ignore_footholds: bool
+    rule: Rule = Rule.FIRST
+    idle: Idle = Idle.NEUTRAL
+    ignore_footholds: bool = True
     """Ignore hosts on which the intruder has a session that nothing can end."""
     only_ending: bool = False
     """Grade only fixes that end at least one session of the intruder."""
@@ -68,25 +68,18 @@ _ALL = (
         1,
         "the target type is the first compromised one, the foothold included; "
         "any fix is compliant while nothing is compromised",
-        Rule.FIRST,
-        Idle.COMPLIANT,
+        idle=Idle.COMPLIANT,
         ignore_footholds=False,
     ),
     Definition(
         "strict-nofoothold",
         1,
         "as strict, without the foothold; a fix while nothing is compromised is neutral",
-        Rule.FIRST,
-        Idle.NEUTRAL,
-        ignore_footholds=True,
     ),
     Definition(
         "effective",
         1,
         "as strict-nofoothold, counting only fixes that end a session of the intruder",
-        Rule.FIRST,
-        Idle.NEUTRAL,
-        ignore_footholds=True,
         only_ending=True,
     ),
     Definition(
@@ -95,9 +88,6 @@ _ALL = (
         "as strict-nofoothold, counting only fixes that end a session of the intruder on a host "
         "other than the foothold, and grading only those made where there was a choice: while at "
         "least two types were compromised",
-        Rule.FIRST,
-        Idle.NEUTRAL,
-        ignore_footholds=True,
         only_ending=True,
         only_choices=True,
         foothold_targets=False,
@@ -108,9 +98,6 @@ _ALL = (
         "right choices over choices, pooled over episodes; a choice is a fix, other than of the "
         "foothold, that ends a session of the intruder while at least two types are compromised, "
         "and it is right if its type is the first of them; few choices are untested",
-        Rule.FIRST,
-        Idle.NEUTRAL,
-        ignore_footholds=True,
         only_ending=True,
         only_choices=True,
         foothold_targets=False,
@@ -121,25 +108,22 @@ _ALL = (
         1,
         "no type before the target's is compromised, the foothold left out; "
         "any fix is compliant while nothing is compromised",
-        Rule.NONE_BEFORE,
-        Idle.COMPLIANT,
-        ignore_footholds=True,
+        rule=Rule.NONE_BEFORE,
+        idle=Idle.COMPLIANT,
     ),
     Definition(
         "precedence-neutral",
         1,
         "as precedence; a fix while nothing is compromised is neutral",
-        Rule.NONE_BEFORE,
-        Idle.NEUTRAL,
-        ignore_footholds=True,
+        rule=Rule.NONE_BEFORE,
     ),
     Definition(
         "targeted",
         1,
         "every type before the target's was the target of a fix earlier in the episode; "
         "the state plays no part",
-        Rule.TARGETED,
-        Idle.COMPLIANT,
+        rule=Rule.TARGETED,
+        idle=Idle.COMPLIANT,
         ignore_footholds=False,
     ),
 )

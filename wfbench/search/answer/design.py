@@ -82,7 +82,8 @@ def design_of(orders: tuple[Order, ...]) -> Design:
     positions = _basis(places)
     cycles = _basis(pairs - positions @ (positions.T @ pairs))
     flat = np.full((len(orders), 1), len(orders) ** -0.5)
-    rest = _complement(np.hstack((flat, pairs)))
+    left, _, _ = np.linalg.svd(np.hstack((flat, pairs)), full_matrices=True)
+    rest = np.ascontiguousarray(left[:, 1 + pairs.shape[1] :])
     return Design(orders, signs, pairs, positions, cycles, rest)
 
 
@@ -103,8 +104,3 @@ def centred(values: Floats) -> Floats:
 def _basis(columns: Floats) -> Floats:
     left, size, _ = np.linalg.svd(columns, full_matrices=False)
     return np.ascontiguousarray(left[:, size > _RANK])
-
-
-def _complement(basis: Floats) -> Floats:
-    left, _, _ = np.linalg.svd(basis, full_matrices=True)
-    return np.ascontiguousarray(left[:, basis.shape[1] :])

@@ -48,6 +48,7 @@ def find_answer(
     centre = float(np.mean([one.mean() for one in returns]))
     orders = _order_results(sorted_sweeps, compared, centre, threshold)
     best = int(np.argmax(compared.estimate))
+    verdict: Verdict = "difference" if different else "no-difference"
     choices = summarise_choices(
         [sweep.right for sweep in sorted_sweeps],
         [sweep.choices for sweep in sorted_sweeps],
@@ -55,7 +56,7 @@ def find_answer(
         threshold,
     )
     return Answer(
-        verdict=_verdict(len(sweeps), different=different),
+        verdict="provisional" if len(sweeps) == 1 else verdict,
         about="orders" if len(sweeps) > 1 else "this policy",
         different=different,
         level=level,
@@ -135,12 +136,6 @@ def _order_results(
             )
         )
     return tuple(results)
-
-
-def _verdict(trainings: int, *, different: bool) -> Verdict:
-    if trainings == 1:
-        return "provisional"
-    return "difference" if different else "no-difference"
 
 
 def _largest_effect(effects: tuple[PairEffect, ...]) -> float | None:

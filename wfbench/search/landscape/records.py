@@ -104,7 +104,7 @@ def write_landscape(path: Path, landscape: Landscape) -> None:
         {
             "index": index,
             "order": format_order(order, units),
-            "replicates": [_row(one) for one in landscape.replicates[index]],
+            "replicates": [plain(asdict(one)) for one in landscape.replicates[index]],
         }
         for index, order in enumerate(all_orders(len(units)))
     ]
@@ -122,10 +122,6 @@ def read_landscape(path: Path) -> Landscape:
     except (KeyError, TypeError, ValueError, UsageError) as error:
         what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
         raise UsageError(f"landscape {path}: {what}") from error
-
-
-def _row(replicate: Replicate) -> dict[str, Any]:
-    return {name: plain(value) for name, value in asdict(replicate).items()}
 
 
 def _parsed(data: Mapping[str, Any]) -> Landscape:
