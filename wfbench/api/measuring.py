@@ -140,13 +140,7 @@ def bench(
     chosen = {"collectors": as_list(collector), "env": env, "policy": policy, "options": options}
     cases = _bench_cases(chosen, n_envs, workers, smoke=smoke, scaling=scaling)
     limits = Limits(budget, until_precision)
-    limited = budget is not None or until_precision is not None
-    if limited and (smoke or scaling):
-        raise UsageError(
-            "--smoke and --scaling have their own rounds; leave --budget and --until-precision out"
-        )
-    if limited and rounds is None:
-        rounds = MOST_ROUNDS
+    rounds = _most_rounds(rounds, limits, own_rounds=smoke or scaling)
     settings = make_settings(
         rounds=rounds, seconds=seconds, steps=steps, seed=seed, smoke=smoke, scaling=scaling
     )
@@ -158,7 +152,7 @@ def bench(
         command=command_line(),
         progress=session_progress(progress, limits),
         skip=points.too_much if scaling else None,
-        enough=limits.enough if limited else None,
+        enough=limits.enough,
     )
     return Bench(session, path)
 
@@ -182,6 +176,17 @@ def _bench_cases(
         raise UsageError("several numbers of --workers need --scaling")
     number = counts[0] if counts else None
     return select_cases(plugin_host(), n_envs=sizes, workers=number, **chosen)
+
+
+def _most_rounds(rounds: int | None, limits: Limits, *, own_rounds: bool) -> int | None:
+    """Return how many rounds a bench may have; None for as many as usual."""
+    if limits.budget is None and limits.precision is None:
+        return rounds
+    if own_rounds:
+        raise UsageError(
+            "--smoke and --scaling have their own rounds; leave --budget and --until-precision out"
+        )
+    return MOST_ROUNDS if rounds is None else rounds
 
 
 def session_progress(
