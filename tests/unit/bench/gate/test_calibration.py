@@ -71,6 +71,7 @@ def test_a_quiet_machine_sees_little_things_and_raises_few_alarms() -> None:
     assert found.false_alarms <= 0.05
     assert found.detectable is not None
     assert 0.05 <= found.detectable < 0.1
+    assert [one.comparisons for one in found.cases] == [31]  # of 816 sets, every 27th
 
 
 def test_without_noise_only_the_least_effect_and_the_steps_tried_count() -> None:
