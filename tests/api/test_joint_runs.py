@@ -210,6 +210,16 @@ def test_runs_are_compared_by_their_joint_policies(
         wfbench.compare(kept, better, steps=10)
 
 
+def test_policies_evaluated_under_other_orders_are_not_compared(kept: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(kept, tmp_path / "other"))
+    for file in sorted((other / "sweeps").glob("00[01].npz")):
+        sweeps = read_sweeps(file)
+        orders = tuple(order[::-1] for order in sweeps[NORMAL].orders)
+        write_sweeps(file, {**sweeps, NORMAL: dataclasses.replace(sweeps[NORMAL], orders=orders)})
+    with pytest.raises(NotComparableError, match="were evaluated under other orders"):
+        wfbench.compare(kept, other)
+
+
 @pytest.mark.parametrize("sides", [("new",), ("old",), ("old", "new")])
 def test_right_choices_are_compared_only_where_all_trainings_had_a_choice(
     kept: Path, tmp_path: Path, sides: tuple[str, ...]

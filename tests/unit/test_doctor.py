@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -190,3 +191,86 @@ def test_checks_of_plugins_run_and_cannot_stop_the_others() -> None:
     hopeless = finding("hopeless", host, fix=True)
     assert (hopeless.ok, hopeless.remedy) == (False, "give up")
     assert "ZeroDivisionError" in hopeless.fixed
+
+
+@pytest.mark.parametrize(("spare", "ok"), [(0, True), (-1, False)])
+def test_room_is_enough_from_a_gibibyte_and_64_mebibytes_on(
+    spare: int,
+    ok: bool,  # noqa: FBT001 - a parameter
+    shm: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    memory = psutil.virtual_memory()._replace(available=2**30 + spare)
+    disk = shutil.disk_usage(shm)._replace(free=2**26 + spare)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _place: disk)
+    monkeypatch.setattr(doctor, "SHM", shm)
+    found, shared = finding("memory"), finding("shared-memory")
+    assert (found.ok, found.message) == (ok, "1.0 GiB available")
+    assert (shared.ok, shared.message) == (ok, f"64 MiB free in {shm}")
+    assert [bool(one.remedy) for one in (found, shared)] == [not ok] * 2
+
+
+def test_where_there_is_no_shared_memory_none_is_missed(
+    shm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "SHM", shm / "none")
+    found = finding("shared-memory")
+    assert found.ok
+    assert "shared arrays go to the temporary directory" in found.message
+
+
+@pytest.mark.parametrize(
+    ("quota", "remedy"),
+    [(None, ""), (4.0, ""), (9.0, ""), (3.9, "workers=3"), (1.0, "workers=1"), (0.5, "workers=1")],
+)
+def test_workers_are_advised_by_the_quota(
+    quota: float | None, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "cpu_quota", lambda: quota)
+    monkeypatch.setattr(doctor, "usable_cores", lambda: 4)
+    found = finding("cores")
+    assert found.ok == (not remedy)
+    assert remedy in found.remedy
+    assert f"{remedy}," in found.remedy or not remedy
+
+
+def test_as_many_threads_as_cores_are_fine_and_one_more_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in limits.THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    unset = finding("threads")
+    assert (unset.ok, unset.message) == (True, "no thread limits set; workers set their own")
+    monkeypatch.setattr(doctor, "usable_cores", lambda: 4)
+    for threads, ok in (("1", True), ("4", True), ("5", False)):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        assert finding("threads").ok == ok
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert finding("threads").message == "OMP_NUM_THREADS=2"
+
+
+def test_where_nothing_is_wrong_all_is_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    found = {name: finding(name) for name in ("segments", "workers", "kernel-cache", "plugins")}
+    assert [name for name, one in found.items() if not one.ok or one.remedy or one.fixed] == []
+    assert found["segments"].message.startswith("no stale segments in ")
+    assert found["workers"].message == "no orphaned workers"
+    assert found["plugins"].message == "0 plugins loaded, none broken"
+    assert {one.fixed for one in examine(PluginHost(), fix=True) if one.ok} == {""}
+
+
+def test_a_broken_plugin_is_named_with_its_cause() -> None:
+    class Wrong:
+        @hookimpl
+        def wfbench_health_checks(self) -> int:
+            return 3
+
+    host = PluginHost()
+    host.add(Candidate(Source("test", "wfbench-test", "1", ""), Wrong))
+    found = finding("plugins", host)
+    assert not found.ok
+    assert found.message.startswith("1 broken: test (wfbench-test 1): ")
+    assert found.remedy.startswith("upgrade or uninstall wfbench-test, or name it in ")

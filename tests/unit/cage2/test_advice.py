@@ -17,6 +17,7 @@ from wfbench.policies import NetworkPolicy
 from wfbench_cage2 import Cage2Env
 from wfbench_cage2.__main__ import app
 from wfbench_cage2.advice import load_advisor
+from wfbench_cage2.play import ADVICE_HELP, HELP
 from wfbench_cage2.tables import UNIT_NAMES, action_name
 from wfbench_cage2.workflow import form
 
@@ -142,6 +143,19 @@ def test_a_person_can_play_with_advice(file: Path, history: bool) -> None:  # no
     first = load_advisor(file, "USEHD").advise(obs, info["state"])
     assert advised[0] == f"advice: {action_name(first)}"
     assert policy.version == 0
+
+
+def test_only_rewards_are_coloured_in_a_terminal(file: Path) -> None:
+    stored(file)
+    play = ["play", "--advice", str(file), "--order", "USEHD", "--steps", "2", "--seed", "5"]
+    colours = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "120", "NO_COLOR": None}
+    plain = CliRunner().invoke(app, play, input="?\na\nsleep\n", env={"COLUMNS": "120"}).output
+    shown = CliRunner().invoke(app, play, input="?\na\nsleep\n", env=colours).output
+    assert "\x1b[" in shown
+    told = [line for line in plain.splitlines() if line.startswith("advice: ")]
+    assert len(told) == 2
+    for line in [*HELP.splitlines(), f"{ADVICE_HELP} It follows U>S>E>H>D.", *told]:
+        assert shown.count(line) == plain.count(line) > 0
 
 
 @pytest.mark.parametrize(

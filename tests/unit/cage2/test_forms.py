@@ -52,6 +52,13 @@ def test_made_by_name_in_both_forms():
     assert vector.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
 
 
+def test_a_vector_is_open_until_it_is_closed():
+    vector = Cage2VectorEnv(2)
+    assert not vector.closed
+    vector.close()
+    assert vector.closed
+
+
 @pytest.mark.parametrize(
     "imports",
     [

@@ -111,6 +111,16 @@ def test_a_malformed_trace_is_a_clear_error(data, tmp_path, spoil):
         replay_file(path)
 
 
+@pytest.mark.parametrize("action", [-1, 145])
+def test_an_action_that_does_not_exist_is_named_with_the_range(data, tmp_path, action):
+    trace = load(data / "traces/sleep__rrar.npz")
+    trace["blue_action"] = trace["blue_action"].astype(np.int64)
+    trace["blue_action"][0, 0] = action
+    np.savez(tmp_path / "sleep__spoiled.npz", **trace)
+    with pytest.raises(TraceError, match=r"blue_action has values outside 0\.\.144$"):
+        replay_file(tmp_path / "sleep__spoiled.npz")
+
+
 def test_a_folder_without_traces_or_a_file_of_no_red_agent_is_a_clear_error(data, tmp_path):
     with pytest.raises(TraceError, match="no such folder"):
         trace_files(tmp_path / "nowhere")

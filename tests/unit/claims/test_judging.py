@@ -44,6 +44,20 @@ def test_a_factor_of_17_is_reproduced_by(value, low, high, verdict):
     assert judge_factor(Interval(value, low, high), 17.0) == verdict
 
 
+@pytest.mark.parametrize(
+    ("value", "low", "high", "verdict"),
+    [
+        (12.0, 11.0, 13.0, REPRODUCED),  # exactly as large as it must be
+        (12.0, 1.0, 13.0, UNTESTABLE),  # perhaps no better at all
+        (6.0, 1.0, 12.0, UNTESTABLE),
+        (2.0, 1.5, 2.5, IN_PART),  # the fourth root of 16
+        (2.0, 1.0, 2.5, NOT),
+    ],
+)
+def test_what_lies_on_a_limit(value, low, high, verdict):
+    assert judge_factor(Interval(value, low, high), 16.0) == verdict
+
+
 @given(
     value=st.floats(0.01, 100),
     spread=st.floats(1.0, 10),
@@ -62,6 +76,7 @@ def test_no_more_can_be_asked_for_than_is_possible():
     twice = Interval(1.9, 1.8, 2.0)
     assert within(twice, 10.0, 2) == UNTESTABLE
     assert within(twice, 10.0, 16) == IN_PART
+    assert within(twice, 10.0, 7.5) == IN_PART
     assert within(Interval(9.0, 8.0, 10.0), 10.0, 2) == REPRODUCED
 
 
@@ -73,6 +88,9 @@ def test_no_more_can_be_asked_for_than_is_possible():
         (-12.0, 3.0, UNTESTABLE),
         (10.5, 20.0, NOT),
         (-20.0, -10.5, NOT),
+        (-10.0, 10.0, REPRODUCED),
+        (10.0, 20.0, UNTESTABLE),
+        (-20.0, -10.0, UNTESTABLE),
     ],
 )
 def test_no_difference_needs_an_interval_inside_the_margin(low, high, verdict):

@@ -241,6 +241,26 @@ def test_senseless_settings_are_refused(tiny: WorkflowModel) -> None:
         Shaper(tiny, (0, 1, 2, 3))
 
 
+@pytest.mark.parametrize("settings", [{"weight": 0.0}, {"no_fix": 0.0}, {"no_fix": 1.0}])
+def test_settings_at_the_limit_are_taken(tiny: WorkflowModel, settings: dict[str, float]) -> None:
+    Shaper(tiny, ABC, **settings)
+
+
+def test_thirty_two_hosts_are_told_apart_and_no_more(make_rollout: Make) -> None:
+    """The last host has the highest bit of a mask."""
+
+    def model(hosts: int) -> WorkflowModel:
+        names = tuple(f"h{host}" for host in range(hosts))
+        return WorkflowModel(("a", "b"), names, (0,) * (hosts - 1) + (1,), tuple(range(hosts)))
+
+    masks = np.array([[1 | 1 << 31]], dtype=np.uint32)
+    for order, follows in (((1, 0), 1.0), ((0, 1), 0.0)):
+        rollout = make_rollout([[31]], masks, ended_session=True, ends=True)
+        assert Shaper(model(32), order).shape(rollout).episodes.compliance.tolist() == [follows]
+    with pytest.raises(UsageError, match="has 33 hosts; at most 32 are supported"):
+        Shaper(model(33), (0, 1))
+
+
 def test_every_collector_is_judged_alike() -> None:
     plan = make_plan(CAGE2, 7, seed=3)
     episodes = []
@@ -261,5 +281,6 @@ def test_a_constant_is_suspicious_and_a_changing_value_is_not() -> None:
         warning = constant_warning([value] * 5, "effective@1")
         assert warning is not None
         assert f"by effective@1 was {value:.0f} in all 5 updates" in warning
+    assert constant_warning([0.0, 0.0]) is not None
     for values in ([], [1.0], [0.5] * 5, [1.0, 1.0, 0.99], [0.0, 0.0, 0.1]):
         assert constant_warning(values) is None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wfbench.contract import CollectError, UsageError
+from wfbench.contract import CollectError, EnvInfo, UsageError, WorkflowModel
 from wfbench.policies import NetworkPolicy, RandomPolicy
 
 OBS, ACTIONS = 52, 145
@@ -68,6 +68,20 @@ def test_equals_a_plain_float64_evaluation(dtype, hidden, conditioned):
     below = np.where(acts.actions > 0, cdf[rows, acts.actions - 1], 0.0)
     assert (below <= u + 1e-5).all()
     assert (cdf[rows, acts.actions] >= u - 1e-5).all()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+@pytest.mark.parametrize("value", [2, 3, 255])
+def test_inputs_other_than_bits_count_by_their_value(dtype, value):
+    policy = NetworkPolicy.initial(OBS, 7, 3, hidden=(8,))
+    obs = binary_rows(40, distinct=40).astype(dtype)
+    obs[::2] *= dtype(value)
+    obs[1::4, 5] = value
+    acts = policy.act(obs, draws(40))
+    log_probs, values = reference(policy, obs)
+    found = log_probs[np.arange(40), acts.actions]
+    np.testing.assert_allclose(acts.log_probs, found, atol=2e-5, rtol=2e-5)
+    np.testing.assert_allclose(acts.values, values, atol=2e-5, rtol=2e-5)
 
 
 def test_actions_follow_the_distribution():
@@ -192,8 +206,36 @@ def test_misuse_is_named():
         NetworkPolicy([policy.actor[0], policy.actor[0]], policy.critic)
     with pytest.raises(UsageError, match="the condition has 60 numbers"):
         NetworkPolicy(policy.actor, policy.critic, condition=np.ones(60, dtype=np.float32))
+    with pytest.raises(UsageError, match="the condition has 52 numbers"):
+        NetworkPolicy(policy.actor, policy.critic, condition=np.ones(52, dtype=np.float32))
+    with pytest.raises(UsageError, match="table_rows is -1; it must not be negative"):
+        NetworkPolicy(policy.actor, policy.critic, table_rows=-1)
+    with pytest.raises(UsageError, match="the actor has no layers"):
+        NetworkPolicy([], policy.critic)
+    with pytest.raises(UsageError, match="layer 0 of the critic"):
+        NetworkPolicy(policy.actor, [(np.ones((OBS, 1)), np.ones(2))])
+    with pytest.raises(UsageError, match="the critic must have one output"):
+        NetworkPolicy(policy.actor, policy.actor)
+    with pytest.raises(UsageError, match="take inputs of different sizes"):
+        NetworkPolicy(policy.actor, NetworkPolicy.initial(OBS + 1, 7, 1).critic)
     with pytest.raises(UsageError, match="num_actions is 0"):
         RandomPolicy(0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "actions", "fits"),
+    [
+        ((OBS,), "uint8", 7, True),
+        ((OBS,), "float32", 8, True),
+        ((OBS,), "uint8", 6, False),
+        ((OBS,), "float64", 7, False),
+        ((OBS + 1,), "uint8", 7, False),
+        ((OBS, 1), "uint8", 7, False),
+    ],
+)
+def test_which_environments_a_network_plays_by_itself(shape, dtype, actions, fits):
+    model = WorkflowModel(("a",), ("h",), (0,), (-1, *[0] * (actions - 1)))
+    assert NetworkPolicy.initial(OBS, 7, 1).can_play(EnvInfo(shape, dtype, actions, model)) == fits
 
 
 def test_random_policy_is_uniform_and_in_range():

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from wfbench.report.document import (
     Bars,
@@ -20,10 +21,10 @@ from wfbench.report.document import (
     Table,
     Timeline,
 )
-from wfbench.report.formats.axes import linear, logarithmic
+from wfbench.report.formats.axes import linear, logarithmic, tick_label
 from wfbench.report.formats.grid import colour, ink_on
 from wfbench.report.formats.html import NARROW, WIDE, draw
-from wfbench.report.formats.svg import shortened, width_of
+from wfbench.report.formats.svg import legend, rect, shortened, width_of
 
 WIDTHS = [WIDE, NARROW]
 numbers = st.floats(-1e9, 1e9, allow_nan=False).map(lambda value: round(value, 3))
@@ -173,6 +174,73 @@ def test_a_shortened_text_fits(text: str, limit: float) -> None:
     short = shortened(text, limit)
     assert width_of(short) <= limit or len(short) <= 2
     assert short == text or short.endswith("…")
+
+
+def test_what_fits_exactly_is_not_cut_further() -> None:
+    text = "a text of Many characters"
+    for kept in range(1, len(text) - 1):
+        short = f"{text[:kept]}…"
+        assert shortened(text, width_of(short)) == short
+        assert shortened(text, width_of(short) + 0.01) == short
+    assert shortened(text, width_of(text)) == text
+
+
+def test_a_legend_fills_its_rows() -> None:
+    def mark(_place: int, x: float, y: float) -> Markup:
+        return rect(x, y, 10.0, 10.0)
+
+    def row_of(name: str, width: float) -> tuple[float, str]:
+        parts, _ = legend(["first", "second", name], width, 10.0, mark)
+        return float(ET.fromstring(str(parts[-2])).get("y", "")), str(parts[-1])  # noqa: S314
+
+    wide = sum(width_of(name) + 10.0 + 22.0 for name in ("first", "second", "third"))
+    assert row_of("third", wide)[0] == 14.0
+    assert row_of("third", wide - 0.01)[0] == 34.0
+    long = "a name that is longer than a whole row"
+    y, shown = row_of(long, 200.0)
+    assert y == 34.0
+    assert f">{shortened(long, 200.0 - 10.0 - 6.0)}<" in shown
+    assert legend(["one"], 5.0, 10.0, mark)[1] == 22.0
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([0.0, 10.0], ["0", "2", "4", "6", "8", "10"]),
+        ([0.0, 1e4], ["0", "2,000", "4,000", "6,000", "8,000", "10 k"]),
+        ([0.0, 5e6], ["0", "1 M", "2 M", "3 M", "4 M", "5 M"]),
+        ([0.0, 1.0], ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+        ([0.0, 5e-3], ["0", "0.001", "0.002", "0.003", "0.004", "0.005"]),
+        ([0.0, 5e-4], ["0", "1.0e-04", "2.0e-04", "3.0e-04", "4.0e-04", "5.0e-04"]),
+        ([-4.0, -4.0], ["-6", "-5", "-4", "-3", "-2"]),
+        ([0.0, 0.0], ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+        ([], ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
+    ],
+)
+def test_ticks_are_round_numbers_in_short(values: list[float], ticks: list[str]) -> None:
+    assert [tick_label(tick) for tick in linear(values, 0.0, 1.0).ticks(5)] == ticks
+
+
+def test_one_ratio_lies_in_the_middle_of_its_scale() -> None:
+    scale = logarithmic([8.0], 0.0, 100.0)
+    assert scale(8.0) == pytest.approx(50.0)
+    assert scale.high / scale.low == pytest.approx(4 * 1.1**2)
+
+
+def test_a_share_is_written_where_it_has_two_pixels_on_each_side() -> None:
+    shares = [step / 10 for step in range(40, 240)]
+    rows = tuple((f"row {share}", share, 100.0 - share) for share in shares)
+    table = Table(tuple(map(Column, ("a", "x", "y"))), rows)
+    root = _drawn(table, Shares("a", ("x", "y")), NARROW)
+    bars = [one for one in root.iter("rect") if one.get("class") == "c0 part"]
+    texts = [one for one in root.iter("text") if one.get("class") == "on0"]
+    written = {float(one.get("y", "")) - 13.0 for one in texts}
+    room = {float(bar.get("y", "")): float(bar.get("width", "")) for bar in bars}
+    needed = [width_of(f"{share:.0f} %") + 4.0 for share in shares]
+    assert 0 < len(written) < len(bars) == len(shares)
+    for (y, wide), least in zip(room.items(), needed, strict=True):
+        if abs(wide - least) > 0.1:  # lengths are written with one digit
+            assert (y in written) == (wide > least)
 
 
 def test_text_on_every_colour_can_be_read() -> None:

@@ -9,7 +9,16 @@ import pytest
 from rich.console import Console
 
 from wfbench.report import make_report
-from wfbench.report.document import Check, Exhibit, Section
+from wfbench.report.document import (
+    Bars,
+    Check,
+    Curves,
+    Exhibit,
+    Picture,
+    Section,
+    Table,
+    columns,
+)
 from wfbench.report.formats.terminal import show_report
 from wfbench.report.sections.bench import saved_bench_section
 from wfbench.report.sections.common import table
@@ -55,3 +64,58 @@ def test_rows_of_one_name_stay_apart_in_every_block() -> None:
     lines = [line for line in shown(made("vector", "shm"), 60).splitlines() if "vector" in line]
     assert all("50 env" in line or "200 env" in line for line in lines)
     assert len(lines) > 2
+
+
+def plain(name: str, numbers: int = 3, picture: Bars | None = None) -> Section:
+    """Return a table of a name and numbers of three digits."""
+    heads = ["name", *(f"n{place}" for place in range(numbers))]
+    rows = ((name, *(100 * (place + 1) for place in range(numbers))), ("b", *[0] * numbers))
+    exhibit = Exhibit("", "", Table(columns(*heads), rows), "", picture)
+    return Section("One", "kind", Check("result", "good", "so"), exhibits=(exhibit,))
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "blocks"),
+    [
+        ("four", 19, 1),  # 4 and three times 2 + 3
+        ("four", 18, 2),
+        ("four", 14, 2),
+        ("four", 13, 3),
+        ("four", 9, 3),
+        ("four", 8, 0),  # not even one column fits beside the names
+        ("n" * 30, 45, 1),  # a name is never folded, other texts may be
+        ("n" * 30, 44, 2),
+        ("n" * 30, 35, 3),
+        ("n" * 30, 34, 0),
+    ],
+)
+def test_as_many_columns_as_fit_stand_side_by_side(name: str, width: int, blocks: int) -> None:
+    lines = shown(plain(name), width).splitlines()
+    assert sum(line.startswith("name") for line in lines) == blocks
+    assert sum(line.startswith("  n") for line in lines) == (0 if blocks else 6)
+    assert all(sum(str(number) in line for line in lines) == 1 for number in (100, 200, 300))
+
+
+@pytest.mark.parametrize(("width", "bar"), [(20, 0), (21, 10), (30, 19), (31, 20), (50, 20)])
+def test_bars_fill_the_room_that_is_left(width: int, bar: int) -> None:
+    lines = shown(plain("four", 1, Bars("name", "n0")), width).splitlines()
+    longest, shortest = (
+        next(line.count("█") for line in lines if line.startswith(name)) for name in ("four", "b ")
+    )
+    assert (longest, shortest) == (bar, min(bar, 1))
+
+
+@pytest.mark.parametrize(
+    ("picture", "limit"), [(Bars("name", "n"), 40), (Curves("n", "n", "name"), 12), (None, 99)]
+)
+@pytest.mark.parametrize("more", [0, 1])
+def test_data_made_to_be_drawn_is_not_printed_whole(
+    picture: Picture | None, limit: int, more: int
+) -> None:
+    rows = tuple((f"row{place}", place) for place in range(limit + more))
+    exhibit = Exhibit("", "", Table(columns("name", "n"), rows), "", picture)
+    section = Section("One", "kind", Check("result", "good", "so"), exhibits=(exhibit,))
+    lines = shown(section, 80).splitlines()
+    cut = more if picture is not None else 0
+    assert sum(line.startswith("row") for line in lines) == limit + more - cut
+    assert sum(line.startswith("and 1 more rows") for line in lines) == cut

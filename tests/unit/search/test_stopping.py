@@ -43,6 +43,7 @@ def judged(compliance: float, episodes: int = 2) -> Summary:
         (0.9, 1, 100, None, None),
         (0.89, 2, 100, None, None),
         (0.5, 2, 980, None, None),
+        (0.5, 2, 998, None, None),
         (0.5, 2, 999, "episodes", None),
     ],
 )

@@ -261,11 +261,14 @@ def test_seeds_pair_and_what_has_no_partner_is_told(tmp_path: Path) -> None:
 
 def test_other_seeds_are_compared_unpaired_and_that_is_said(tmp_path: Path) -> None:
     old = [search(tmp_path, f"old{seed}", seed, -20.0) for seed in range(3)]
-    new = [search(tmp_path, f"new{seed}", seed, -60.0) for seed in range(3, 6)]
+    new = [search(tmp_path, f"new{seed}", seed, -60.0) for seed in range(3, 7)]
     found = compare_searches(old, new)
     assert found.basis.endswith("not paired, since the seeds differ")
+    assert not [note for note in found.notes if "partner" in note]
+    assert {cell.metric: cell.samples for cell in found.cells} == dict.fromkeys(
+        ("return", "compliance", "steps to compliance", "best score"), (3, 4)
+    )
     returns = cells(found)["return"]
-    assert returns.samples == (3, 3)
     assert returns.effect is not None
     assert returns.old is not None
     assert returns.new is not None

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from wfbench.benchmarks.compare.searches import Margins
 from wfbench.benchmarks.gate.baseline_store import (
     Baseline,
     make_baseline,
@@ -13,10 +14,13 @@ from wfbench.benchmarks.gate.baseline_store import (
     save_baseline,
 )
 from wfbench.benchmarks.gate.check import cases_now
+from wfbench.benchmarks.gate.learning_baseline import LearningBaseline
 from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Session, Settings
 from wfbench.benchmarks.measure.saved import SessionWriter
-from wfbench.contract import EnvRef, NotComparableError
+from wfbench.contract import EnvRef, NotComparableError, UsageError
 from wfbench.host.manager import PluginSettings, load_plugins
+
+KEPT = Path(__file__).parents[3] / "formats" / "data"
 
 
 def session(foreign_cpu: float = 0.0) -> Session:
@@ -50,6 +54,47 @@ def test_a_run_of_a_busy_machine_becomes_a_baseline_by_force_only(tmp_path: Path
     assert isinstance(made, Baseline)
     assert made.disturbed
     assert read_baseline(file) == made
+
+
+@pytest.mark.parametrize(
+    ("given", "margins"),
+    [
+        ({}, Margins(None, 0.05)),
+        ({"return_margin": 0.001}, Margins(0.001, 0.05)),
+        ({"compliance_margin": 0.5}, Margins(None, 0.5)),
+    ],
+)
+def test_a_baseline_of_searches_keeps_its_margins(
+    given: dict[str, float], margins: Margins, tmp_path: Path
+) -> None:
+    file, made = save_baseline("made", [KEPT / "search"], baselines=tmp_path, **given)  # type: ignore[arg-type]
+    assert isinstance(made, LearningBaseline)
+    assert (made.margins, made.steps) == (margins, 120)
+    assert read_baseline(file) == made
+    with pytest.raises(UsageError, match="--replace"):
+        save_baseline("made", [KEPT / "search"], baselines=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("runs", "given", "problem"),
+    [
+        (["search"], {"return_margin": 0.0}, "a margin is 0; it must be above 0"),
+        (["search"], {"compliance_margin": 0.0}, "a margin is 0; it must be above 0"),
+        (["search"], {"return_margin": -1.5}, "a margin is -1.5"),
+        (["search"], {"reference": "shm"}, "--reference and --force belong to bench runs"),
+        (["search"], {"force": True}, "--reference and --force belong to bench runs"),
+        (["bench"], {"steps": 3}, "--steps and margins belong to searches"),
+        (["bench"], {"return_margin": 1.0}, "--steps and margins belong to searches"),
+        (["bench"], {"compliance_margin": 1.0}, "--steps and margins belong to searches"),
+        (["bench", "bench"], {}, "is made of one bench run; name only one"),
+    ],
+)
+def test_what_belongs_to_the_other_kind_of_baseline_is_refused(
+    runs: list[str], given: dict[str, Any], problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=problem):
+        save_baseline("made", [KEPT / run for run in runs], baselines=tmp_path, **given)
+    assert not list(tmp_path.iterdir())
 
 
 class TestCasesNow:

@@ -71,6 +71,14 @@ def test_a_quiet_machine_sees_little_things_and_raises_few_alarms() -> None:
     assert found.false_alarms <= 0.05
     assert found.detectable is not None
     assert 0.05 <= found.detectable < 0.1
+    assert [one.comparisons for one in found.cases] == [31]  # of 816 sets, every 27th
+
+
+def test_without_noise_only_the_least_effect_and_the_steps_tried_count() -> None:
+    found = calibrated(simulated(0.0, rounds=16))
+    assert (found.window, found.minimum_effect, found.false_alarms) == (5, 0.05, 0.0)
+    assert [(one.label, one.spread, one.comparisons) for one in found.cases] == [("a", 0.0, 4)]
+    assert found.detectable == 15 / 256  # the first multiple of 3/256 above the least effect
 
 
 def test_the_noisier_the_machine_the_larger_what_counts() -> None:
@@ -127,6 +135,8 @@ def test_a_failed_sample_or_too_few_rounds_say_nothing() -> None:
         calibrated(replace(session, samples=samples))
     with pytest.raises(UsageError, match=r"14 rounds, windows of 5: .* three of them must fit"):
         calibrated(simulated(0.05, rounds=14))
+    with pytest.raises(UsageError, match="a window has at least 4 rounds"):
+        calibration_of(session, 3, created="now", machine=MACHINE)
 
 
 def test_a_machine_is_known_by_its_processor_and_cores() -> None:

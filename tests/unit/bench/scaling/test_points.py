@@ -118,6 +118,14 @@ def test_a_point_that_would_take_too_much_is_left_out(
     assert said is None if why is None else str(said).startswith(why)
 
 
+def test_two_smaller_points_are_enough() -> None:
+    measured = [replace(MEASURED, start_up=seconds, warm_up=0.0) for seconds in (5.0, 10.0)]
+    for largest, left_out in ((30, False), (31, True)):
+        smaller = [(case("shm", 10 * (i + 1)), one) for i, one in enumerate(measured)]
+        found = session(*smaller, (case("shm", largest), None), rounds=1)
+        assert (too_much(found, Sample(2, 0, 2, 0)) is not None) == left_out
+
+
 def test_one_smaller_point_tells_nothing_and_the_first_round_decides() -> None:
     small, large = case("shm", 10), case("shm", 9000)
     assert too_much(session((small, MEASURED), (large, None)), Sample(1, 0, 1, 0)) is None

@@ -131,6 +131,27 @@ def test_the_paired_test_is_the_share_of_sign_patterns_as_far_from_zero(logs):
     assert found.p >= found.smallest
 
 
+def _welch(chosen, others):
+    """Return the distance of two means in standard errors; one value alone has no variance."""
+    errors = [
+        np.var(side, ddof=1) / len(side) if len(side) > 1 else 0.0 for side in (chosen, others)
+    ]
+    return abs(np.mean(chosen) - np.mean(others)) / math.sqrt(sum(errors))
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 4), (2, 3), (2, 4), (3, 3), (4, 2), (5, 3)])
+def test_the_unpaired_test_is_the_share_of_splits_as_far_apart(first, second):
+    for seed in range(20):
+        pool = np.random.default_rng(seed).normal(0.0, 1.0, first + second).tolist()
+        splits = [
+            _welch([pool[i] for i in chosen], [v for i, v in enumerate(pool) if i not in chosen])
+            for chosen in itertools.combinations(range(len(pool)), first)
+        ]
+        observed = _welch(pool[:first], pool[first:])
+        share = sum(one >= observed * (1 - 1e-9) for one in splits) / len(splits)
+        assert unpaired_permutation_test(pool[:first], pool[first:]).p == pytest.approx(share)
+
+
 def test_five_pairs_cannot_reach_five_per_cent_and_six_can():
     five, six = permutation_test([0.1] * 5), permutation_test([0.1] * 6)
     assert (five.p, five.smallest) == (0.0625, 0.0625)
