@@ -80,11 +80,11 @@ def test_shares_fill_the_whole_bar(width: float) -> None:
     columns = tuple(map(Column, ("a", "x", "y", "z")))
     table = Table(columns, (("one", 70.0, 29.5, 0.5), ("two", 10.0, 90.0, 0.0)))
     root = _drawn(table, Shares("a", ("x", "y", "z")), width)
-    parts = [rect for rect in root.iter("rect") if "part" in rect.get("class", "")]
+    parts = [one for one in root.iter("rect") if "part" in one.get("class", "")]
     rows: dict[str, float] = {}
-    for rect in parts:
-        y = rect.get("y", "")
-        rows[y] = rows.get(y, 0.0) + float(rect.get("width", ""))
+    for one in parts:
+        y = one.get("y", "")
+        rows[y] = rows.get(y, 0.0) + float(one.get("width", ""))
     assert len(rows) == 2
     assert max(rows.values()) == pytest.approx(min(rows.values()), abs=0.3)
     assert any("other (z)" in (text.text or "") for text in root.iter("text"))
