@@ -176,6 +176,20 @@ def test_a_shortened_text_fits(text: str, limit: float) -> None:
     assert short == text or short.endswith("…")
 
 
+@pytest.mark.parametrize(("parts", "named"), [(7, 7), (8, 7), (9, 7)])
+def test_the_largest_seven_parts_have_colours_and_the_rest_is_one(parts: int, named: int) -> None:
+    names = [f"part{place}" for place in range(parts)]
+    shares = [100.0 - parts * 8 + 8, *[8.0] * (parts - 1)]
+    table = Table(tuple(map(Column, ("a", *names))), (("one", *shares[::-1]),))
+    root = _drawn(table, Shares("a", tuple(names)), WIDE)
+    texts = [text.text or "" for text in root.iter("text")]
+    assert sum(text.startswith("part") for text in texts) == named
+    assert f"part{parts - 1}" in texts
+    assert sum(text.startswith("other (") for text in texts) == (parts > named)
+    kinds = {one.get("class") for one in root.iter("rect") if "part" in one.get("class", "")}
+    assert kinds == {f"c{place} part" for place in range(min(parts, 8))}
+
+
 def test_what_fits_exactly_is_not_cut_further() -> None:
     text = "a text of Many characters"
     for kept in range(1, len(text) - 1):
