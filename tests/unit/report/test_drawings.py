@@ -24,7 +24,7 @@ from wfbench.report.document import (
 from wfbench.report.formats.axes import linear, logarithmic, tick_label
 from wfbench.report.formats.grid import colour, ink_on
 from wfbench.report.formats.html import NARROW, WIDE, draw
-from wfbench.report.formats.svg import legend, rect, shortened, width_of
+from wfbench.report.formats.svg import legend, shortened, tag, width_of
 
 WIDTHS = [WIDE, NARROW]
 numbers = st.floats(-1e9, 1e9, allow_nan=False).map(lambda value: round(value, 3))
@@ -201,7 +201,7 @@ def test_what_fits_exactly_is_not_cut_further() -> None:
 
 def test_a_legend_fills_its_rows() -> None:
     def mark(_place: int, x: float, y: float) -> Markup:
-        return rect(x, y, 10.0, 10.0)
+        return tag("rect", x=x, y=y)
 
     def row_of(name: str, width: float) -> tuple[float, str]:
         parts, _ = legend(["first", "second", name], width, 10.0, mark)
