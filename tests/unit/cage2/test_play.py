@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
 import pytest
 
 from wfbench_cage2.play import parse_action, parse_host
+from wfbench_cage2.tables import HOST_ID, NUM_ACTIONS, action_name
 
 
 def play(typed, *arguments):
@@ -71,6 +73,29 @@ def test_actions_by_number_or_name(text, action):
 def test_what_is_not_an_action(text):
     with pytest.raises(ValueError, match=r"host|action"):
         parse_action(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("145", "action 145 is outside 0..144"),
+        ("remove 13", "host 13 is outside 0..12"),
+        ("remove op", "host 'op' fits 4 hosts; choose one of Op_Host0, "),
+        ("remove ent9", "host 'ent9' fits 0 hosts; choose one of Defender, "),
+        ("remove", "'remove' is not an action; type ? for help"),
+        ("remove user1 now", "'remove user1 now' is not an action"),
+    ],
+)
+def test_what_is_wrong_is_told_with_what_there_is(text, problem):
+    with pytest.raises(ValueError, match=f"^{re.escape(problem)}"):
+        parse_action(text)
+
+
+def test_every_action_is_read_back_from_its_name():
+    for action in range(NUM_ACTIONS):
+        assert parse_action(action_name(action)) == parse_action(str(action)) == action
+    assert [parse_host(name) for name in HOST_ID] == list(range(13))
+    assert (parse_host("0"), parse_host("12")) == (0, 12)
 
 
 def test_ambiguous_host_names_the_choices():

@@ -58,3 +58,21 @@ def test_without_a_lock_file_every_process_compiles_for_itself(tmp_path):
     [index] = (tmp_path / "cache").rglob("*.nbi")
     index.unlink()
     assert call_in_processes(tmp_path, 1) == 1
+
+
+def test_no_garbage_is_collected_until_the_outermost_compilation_ends():
+    code = (
+        "import gc, wfbench.policies.compiling\n"
+        "from numba.core.event import trigger_event\n"
+        "seen = []\n"
+        "for switched in (gc.enable, gc.disable):\n"
+        "    switched()\n"
+        "    for _ in range(2):\n"
+        "        with trigger_event('numba:compile'):\n"
+        "            with trigger_event('numba:compile'):\n"
+        "                seen.append(gc.isenabled())\n"
+        "            seen.append(gc.isenabled())\n"
+        "        seen.append(gc.isenabled())\n"
+        "assert seen == [False, False, True] * 2 + [False] * 6, seen\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

@@ -24,7 +24,7 @@ from wfbench.report.document import (
 from wfbench.report.formats.axes import linear, logarithmic, tick_label
 from wfbench.report.formats.grid import colour, ink_on
 from wfbench.report.formats.html import NARROW, WIDE, draw
-from wfbench.report.formats.svg import legend, rect, shortened, width_of
+from wfbench.report.formats.svg import legend, shortened, tag, width_of
 
 WIDTHS = [WIDE, NARROW]
 numbers = st.floats(-1e9, 1e9, allow_nan=False).map(lambda value: round(value, 3))
@@ -176,6 +176,20 @@ def test_a_shortened_text_fits(text: str, limit: float) -> None:
     assert short == text or short.endswith("…")
 
 
+@pytest.mark.parametrize(("parts", "named"), [(7, 7), (8, 7), (9, 7)])
+def test_the_largest_seven_parts_have_colours_and_the_rest_is_one(parts: int, named: int) -> None:
+    names = [f"part{place}" for place in range(parts)]
+    shares = [100.0 - parts * 8 + 8, *[8.0] * (parts - 1)]
+    table = Table(tuple(map(Column, ("a", *names))), (("one", *shares[::-1]),))
+    root = _drawn(table, Shares("a", tuple(names)), WIDE)
+    texts = [text.text or "" for text in root.iter("text")]
+    assert sum(text.startswith("part") for text in texts) == named
+    assert f"part{parts - 1}" in texts
+    assert sum(text.startswith("other (") for text in texts) == (parts > named)
+    kinds = {one.get("class") for one in root.iter("rect") if "part" in one.get("class", "")}
+    assert kinds == {f"c{place} part" for place in range(min(parts, 8))}
+
+
 def test_what_fits_exactly_is_not_cut_further() -> None:
     text = "a text of Many characters"
     for kept in range(1, len(text) - 1):
@@ -187,7 +201,7 @@ def test_what_fits_exactly_is_not_cut_further() -> None:
 
 def test_a_legend_fills_its_rows() -> None:
     def mark(_place: int, x: float, y: float) -> Markup:
-        return rect(x, y, 10.0, 10.0)
+        return tag("rect", x=x, y=y)
 
     def row_of(name: str, width: float) -> tuple[float, str]:
         parts, _ = legend(["first", "second", name], width, 10.0, mark)

@@ -308,6 +308,14 @@ def test_a_cost_without_spread_is_refused() -> None:
     sweeps = simulate(rng, 2, NOTHING, episodes=3)
     with pytest.raises(UsageError, match="2 episodes per order"):
         find_answer(sweeps, free=simulate(rng, 1, NOTHING, episodes=1))
+    single = simulate(rng, 2, NOTHING, episodes=1)
+    with pytest.raises(UsageError, match="or 2 trainings of each"):
+        find_answer(single, free=single[:1])
+    of_trainings = find_answer(single, free=single).cost
+    of_episodes = find_answer(sweeps, free=simulate(rng, 1, NOTHING, episodes=2)).cost
+    assert of_trainings is not None
+    assert of_episodes is not None
+    assert (of_trainings.about, of_episodes.about) == ("orders", "this policy")
     lost = replace(sweeps[0], env_return=sweeps[0].env_return * np.nan)
     with pytest.raises(UsageError, match="free policy"):
         find_answer(sweeps, free=[lost])
@@ -333,6 +341,9 @@ def bad_sweeps() -> dict[str, list[Sweep]]:
         "each order once": [replace(sweep, orders=twice)],
         "not fit": [replace(sweep, env_return=sweep.env_return[:2])],
         "same shape": [replace(sweep, choices=sweep.choices[:, :2])],
+        "must have the same shape": [replace(sweep, right=sweep.right[:, :2])],
+        "returns of shape": [replace(sweep, env_return=sweep.env_return[:, :0])],
+        "or fewer than none": [replace(sweep, right=sweep.right - 1)],
         "finite": [replace(sweep, env_return=sweep.env_return * np.nan)],
         "more right choices": [replace(sweep, right=sweep.right + 1)],
         "at least 2 episodes": [one_episode],

@@ -240,3 +240,22 @@ def test_schedules_begin_with_beta() -> None:
     assert values["theory"] == sorted(values["theory"])
     assert values["theory"][-1] > 3.5
     assert values["decay"][-1] == pytest.approx(3.0 / math.sqrt(10))
+
+
+def test_what_is_expected_beforehand_counts_as_it_was_told() -> None:
+    expected = {order: -20.0 - place for place, order in enumerate(all_orders()[:12])}
+    searcher = GpUcb(SearcherSetup(5, 0))
+    searcher.prior(expected)
+    belief = searcher.belief()
+    assert {order: belief[order][0] for order in expected} == pytest.approx(expected)
+    assert searcher.ask() == next(iter(expected))
+    asked = searcher.ask_batch(6)
+    assert set(asked) <= set(expected)
+    for order in asked:
+        searcher.tell(order, Outcome(expected[order] + 3.0, 1.0, compliant=True, env_steps=1))
+    after = searcher.belief()
+    assert {order: after[order][0] for order in expected} == pytest.approx(
+        {order: score + 3.0 for order, score in expected.items()}
+    )
+    assert searcher.recommend() == next(iter(expected))
+    assert set(searcher.ask_batch(6)) <= set(expected)

@@ -253,6 +253,16 @@ def test_learning_rate_and_entropy_fall_over_the_budget(ground):
     assert rates == sorted(rates, reverse=True)
 
 
+@pytest.mark.parametrize(("gae", "gamma"), [(0.9, 0.99), (0.0, 1.0)])
+def test_advantages_are_relative_to_their_mean(ground, gae, gamma):
+    """In the first pass no probability has moved, so the loss is their mean, with a minus."""
+    g = ground()
+    trainer = Ppo(g.setup, epochs=1, minibatches=1, gae=gae, gamma=gamma)
+    trainer.start(ORDER)
+    rollout = g.rollout(trainer)
+    assert abs(trainer.update(rollout, rollout.rewards - 50).values["policy_loss"]) < 1e-5
+
+
 def test_target_kl_ends_the_passes(ground):
     g = ground()
     trainer = Ppo(g.setup, target_kl=1e-9)

@@ -77,6 +77,7 @@ def test_a_slower_machine_is_not_a_regression():
     found = compare_sessions(side("a", OLD), side("b", crawling, seed=2, machine=THERE))
     assert {cell.verdict for cell in found.cells} == {Verdict.NO_CHANGE}
     assert all(cell.metric == "x base" for cell in found.cells)
+    assert found.basis.endswith("as a multiple of base in the same round, new / old")
     assert any("cpu quick / slow" in note and "numpy 2.0 / 2.1" in note for note in found.notes)
 
 
@@ -91,8 +92,10 @@ def test_absolute_figures_of_different_machines_are_refused():
 def test_a_lone_case_is_compared_as_it_is_on_the_same_machine():
     old, new = side("a", {"base": 100.0}), side("b", {"base": 30.0}, seed=2)
     assert verdicts(old, new) == {"base": Verdict.REGRESSED}
-    [cell] = compare_sessions(old, new).cells
+    found = compare_sessions(old, new)
+    [cell] = found.cells
     assert (cell.metric, cell.samples) == ("transitions/s", (6, 6))
+    assert found.basis == "transitions/s, new / old, same machine"
 
 
 def test_absolute_figures_of_a_busy_machine_prove_nothing():
