@@ -5,8 +5,8 @@
 Plants a busy wait of a share of each collect in copies of this project and of the plugin in
 `tests/data/threads-plugin`: in one collector, in code that all share, and nowhere (a comment). With
 `--busy` another program uses a whole core meanwhile. Every try is one check of real processes and
-takes a minute or two. Results are kept in FOLDER/tries.jsonl, and a later call goes on. The figures
-are in `docs/ci.md`.
+takes a minute or two. `results/gate-power.jsonl` has a line per try, and a later call
+goes on unless the gate has changed since. The figures are in `docs/ci.md`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,19 @@ SCENARIOS = (
 )
 
 
-def git(folder: Path, *arguments: str) -> None:
-    subprocess.run(["git", "-C", str(folder), *WHO, *arguments], check=True)  # noqa: S607
+KEPT = ROOT / "results" / "gate-power.jsonl"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git; return what it printed."""
+    command = ["git", "-C", str(folder), *WHO, *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def conditions(args: argparse.Namespace) -> dict[str, object]:
+    """Return what tries must have in common; of the gate, the hash of its code as committed."""
+    gate = git(ROOT, "rev-parse", "--short=10", "HEAD:wfbench/benchmarks")
+    return {"gate": gate, "busy": args.busy, "share": args.share}
 
 
 def copies(to: Path) -> None:
@@ -110,6 +121,7 @@ def attempt(
     )
     verdict = json.loads((out / "verdict.json").read_text())
     return {
+        **conditions(args),
         "scenario": scenario.name,
         "exit_code": done.returncode,
         "seconds": round(monotonic() - began),
@@ -142,8 +154,9 @@ def main() -> None:
     args.to = args.to.resolve()
     args.to.mkdir(parents=True, exist_ok=True)
     copies(args.to)
-    kept = args.to / "tries.jsonl"
-    tries = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    lines = KEPT.read_text().splitlines() if KEPT.exists() else []
+    same = conditions(args).items()
+    tries = [one for one in map(json.loads, lines) if same <= one.items()]
     spin = [sys.executable, "-c", "while True: pass"]
     other = subprocess.Popen(spin, start_new_session=True) if args.busy else None
     try:
@@ -152,7 +165,7 @@ def main() -> None:
                 if sum(one["scenario"] == scenario.name for one in tries) > number:
                     continue
                 tries.append(attempt(scenario, args.to, args, number))
-                with kept.open("a") as file:
+                with KEPT.open("a") as file:
                     file.write(json.dumps(tries[-1]) + "\n")
             sys.stdout.write(table(tries) + "\n\n")
             sys.stdout.flush()

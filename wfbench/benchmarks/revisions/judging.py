@@ -107,8 +107,8 @@ def half_width(logs: Estimate) -> float:
     return (logs.high - logs.low) / 2.0
 
 
-def narrow_enough(pairs: Sequence[Pair], detect: float) -> bool:
-    """Return whether a series may end: every metric's interval is at most as wide as asked for.
+def narrow_enough(pairs: Sequence[Pair], metrics: Sequence[str], detect: float) -> bool:
+    """Return whether a series may end: the intervals of these metrics are as narrow as asked for.
 
     Only the width counts, never where the interval lies, so that a false alarm does not become more
     likely. It is looked at rarely: a width that is small by chance would end a series too early.
@@ -118,14 +118,17 @@ def narrow_enough(pairs: Sequence[Pair], detect: float) -> bool:
     return all(
         half_width(mean_estimate([pair.log_ratio(metric) for pair in pairs]))
         <= log1p(asked_effect(metric, detect)) / 2.0
-        for metric in METRICS
+        for metric in metrics
     )
 
 
 def judge_case(
     request: Request, first: Sequence[Pair], again: Sequence[Pair], detect: float, cells: int
 ) -> list[RevisionCell]:
-    """Return the cells of a case; `again` is its second series, empty if there was none."""
+    """Return the cells of a case; `again` is its second series, empty if there was none.
+
+    Only what looked worse in the first is judged by the second.
+    """
     return [_cell(request, metric, first, again, detect, cells) for metric in METRICS]
 
 
@@ -138,9 +141,11 @@ def _cell(
     cells: int,
 ) -> RevisionCell:
     one = look(first, metric, detect, cells)
-    two = look(again, metric, detect, cells) if again else None
+    # The second series need not be long enough for a metric that it was not made for.
+    confirms = bool(again) and one.verdict is Verdict.REGRESSED
+    two = look(again, metric, detect, cells) if confirms else None
     verdict, why = _conclusion(one, two)
-    figures = zip(*(pair.figures(metric) for pair in again or first), strict=True)
+    figures = zip(*(pair.figures(metric) for pair in (again if confirms else first)), strict=True)
     old, new = (exp(fmean(map(log, values))) for values in figures)
     return RevisionCell(request, metric, verdict, why, old, new, one, two)
 
@@ -149,7 +154,7 @@ def _conclusion(first: Look, again: Look | None) -> tuple[Verdict, str]:
     moved = f"{first.change.value:.3g} times what it was"
     if first.verdict is Verdict.INCONCLUSIVE:
         return first.verdict, f"{moved}; {limits(first)}"
-    if first.verdict is not Verdict.REGRESSED or again is None:
+    if again is None:
         return first.verdict, moved
     second = f"{again.change.value:.3g} times when measured again"
     if again.verdict is Verdict.REGRESSED:

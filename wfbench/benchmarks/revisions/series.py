@@ -87,18 +87,24 @@ class Series:
         self._requests, self._effort, self._measure = requests, effort, measure
         self.failures: dict[int, str] = {}
 
-    def run(self, chosen: Iterable[int], first_round: int, until: float) -> dict[int, list[Pair]]:
-        """Measure the chosen cases until each is narrow enough, or fails, or time is up.
+    def run(
+        self, metrics: Mapping[int, Sequence[str]], first_round: int, until: float
+    ) -> dict[int, list[Pair]]:
+        """Measure cases until these metrics of each are narrow enough, or it fails, or time is up.
 
         Each has at least the rounds without which nothing can be said.
         """
-        taken: dict[int, list[Pair]] = {case: [] for case in chosen}
+        taken: dict[int, list[Pair]] = {case: [] for case in metrics}
         going, number = list(taken), first_round
         while going:
             for case in going:
                 self._take(taken[case], case, number)
             number += 1
-            going = [c for c in going if c not in self.failures and self._goes_on(taken[c], until)]
+            going = [
+                case
+                for case in going
+                if case not in self.failures and self._goes_on(taken[case], metrics[case], until)
+            ]
         return taken
 
     def _take(self, taken: list[Pair], case: int, number: int) -> None:
@@ -109,10 +115,10 @@ class Series:
         else:
             self.failures[case] = pair.failure
 
-    def _goes_on(self, taken: Sequence[Pair], until: float) -> bool:
+    def _goes_on(self, taken: Sequence[Pair], metrics: Sequence[str], until: float) -> bool:
         if len(taken) < LEAST_ROUNDS:
             return True
-        return monotonic() < until and not narrow_enough(taken, self._effort.detect)
+        return monotonic() < until and not narrow_enough(taken, metrics, self._effort.detect)
 
 
 def compare_revisions(
@@ -120,7 +126,8 @@ def compare_revisions(
 ) -> RevisionCheck:
     """Measure, judge, and measure again what looks worse."""
     series, began = Series(requests, effort, measure), monotonic()
-    first = series.run(range(len(requests)), 0, began + effort.budget / 2.0)
+    every = dict.fromkeys(range(len(requests)), METRICS)
+    first = series.run(every, 0, began + effort.budget / 2.0)
     cells = len(requests) * len(METRICS)
 
     def judged(again: Mapping[int, Sequence[Pair]]) -> list[list[RevisionCell]]:
@@ -131,15 +138,12 @@ def compare_revisions(
         ]
 
     found = judged({})
-    flagged = {
-        requests.index(cell.request)
-        for group in found
-        for cell in group
-        if cell.verdict is Verdict.REGRESSED
-    }
+    flagged: dict[int, list[str]] = {}
+    for cell in (cell for group in found for cell in group if cell.verdict is Verdict.REGRESSED):
+        flagged.setdefault(requests.index(cell.request), []).append(cell.metric)
     again: dict[int, list[Pair]] = {}
     if flagged:
-        again = series.run(sorted(flagged), AGAIN, began + effort.budget)
+        again = series.run(flagged, AGAIN, began + effort.budget)
         found = judged(again)
     failures = {requests[case].label: why for case, why in series.failures.items()}
     pairs = [p for taken in (*first.values(), *again.values()) for p in taken]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,23 @@ def test_a_slow_down_is_confirmed_by_a_second_series() -> None:
     assert "two, 200 envs got slower by 10%" in outcome(found)[1]
 
 
+def test_the_second_series_is_only_as_long_as_what_looked_worse_needs() -> None:
+    def measure(_: Request, planned: Pair) -> Pair:
+        found = pair(planned, 0.8, 1.25)
+        assert found.new is not None
+        start_up = found.new.start_up * exp(0.2 if planned.round % 2 else -0.2)
+        return replace(found, new=replace(found.new, start_up=start_up))
+
+    cells = {cell.metric: cell for cell in check(measure, TWO[:1]).cells}
+    rate, start_up = cells["rate"], cells["start-up"]
+    assert rate.verdict is Verdict.REGRESSED
+    assert rate.first.rounds > LEAST_ROUNDS  # start-up needs them
+    assert rate.again is not None
+    assert rate.again.rounds == LEAST_ROUNDS
+    assert start_up.verdict is Verdict.NO_CHANGE
+    assert start_up.latest is start_up.first
+
+
 def test_what_only_the_first_series_shows_does_not_fail() -> None:
     def measure(_: Request, planned: Pair) -> Pair:
         return pair(planned, 0.8 if planned.round < AGAIN else 1.0)
@@ -114,7 +132,7 @@ def test_the_stopping_rule_looks_at_the_width_only() -> None:
     ends = []
     for scale in (0.5, 1.0, 2.0):
         pairs = [pair(p, scale * n) for p, n in zip(planned, noise, strict=True)]
-        ends.append([narrow_enough(pairs[:count], 0.15) for count in range(1, 13)])
+        ends.append([narrow_enough(pairs[:count], METRICS, 0.15) for count in range(1, 13)])
     assert ends[0] == ends[1] == ends[2]
     assert any(ends[0])
 
