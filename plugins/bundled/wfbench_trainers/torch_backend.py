@@ -21,7 +21,7 @@ from .objective import Parts, Weighting, objective
 class TorchBackend:
     """Lets torch do everything but the objective."""
 
-    def __init__(self, network: ActorCritic, device: str = "cpu", threads: int = 1) -> None:
+    def __init__(self, network: ActorCritic, device: str, threads: int) -> None:
         _check_device(device)
         torch.set_num_threads(threads)
         self.network = network

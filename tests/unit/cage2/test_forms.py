@@ -50,6 +50,7 @@ def test_made_by_name_in_both_forms():
     assert vector.num_envs == 200
     assert vector.observation_space.shape == (200, OBS_SIZE)
     assert vector.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert vector.metadata["render_fps"] == env.metadata["render_fps"] == 4
 
 
 def test_a_vector_is_open_until_it_is_closed():

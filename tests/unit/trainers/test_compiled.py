@@ -83,6 +83,9 @@ class Case:
     def compiled(self, threads=1):
         return CompiledBackend(self.network, len(self.condition), threads)
 
+    def torch(self):
+        return TorchBackend(self.network, "cpu", 1)
+
 
 shapes = st.fixed_dictionaries(
     {
@@ -115,7 +118,7 @@ def assert_close(found, wanted, depth, scale=0.0):
 @given(seed=st.integers(0, 2**32), shape=shapes, gains=st.booleans(), chosen=st.booleans())
 def test_gradients_are_those_of_torch(seed, shape, gains, chosen):
     case = Case(seed, **shape)
-    wanted_parts, wanted = case.gradient(TorchBackend(case.network), gains=gains, chosen=chosen)
+    wanted_parts, wanted = case.gradient(case.torch(), gains=gains, chosen=chosen)
     parts, found = case.gradient(case.compiled(), gains=gains, chosen=chosen)
     assert_close(found, wanted, 64 * 64 + shape["count"], case.scale)
     for name, number in vars(parts).items():
@@ -159,7 +162,7 @@ def test_threads_change_no_bit(bits, gains, threads):
 def test_values_are_those_of_torch(bits):
     case = some_case(bits=bits)
     rows = case.batch.value_rows
-    wanted = TorchBackend(case.network).values(rows, case.condition)
+    wanted = case.torch().values(rows, case.condition)
     np.testing.assert_allclose(
         case.compiled().values(rows, case.condition), wanted, atol=100 * EPS * np.abs(wanted).max()
     )
@@ -167,7 +170,7 @@ def test_values_are_those_of_torch(bits):
 
 def test_a_planted_error_is_found():
     case = some_case()
-    _, wanted = case.gradient(TorchBackend(case.network))
+    _, wanted = case.gradient(case.torch())
     for place in range(len(wanted)):
         wrong = [array.copy() for array in wanted]
         wrong[place][np.unravel_index(np.abs(wrong[place]).argmax(), wrong[place].shape)] *= 1.01
