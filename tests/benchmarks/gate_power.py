@@ -6,7 +6,9 @@ Plants a busy wait of a share of each collect in copies of this project and of t
 `tests/data/threads-plugin`: in one collector, in code that all share, and nowhere (a comment). With
 `--busy` another program uses a whole core meanwhile. Every try is one check of real processes and
 takes a minute or two. `results/gate-power.jsonl` has a line per try, and a later call
-goes on unless the gate has changed since. The figures are in `docs/ci.md`.
+goes on unless the gate has changed since. With `--replay 1000` nothing is measured: so many checks
+of each scenario are judged by the same code, from pairs drawn at random from those in FOLDER. The
+figures are in `docs/ci.md`.
 """
 
 from __future__ import annotations
@@ -17,9 +19,17 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
 from time import monotonic
+from typing import Any
+
+from wfbench.benchmarks.measure.turns import Turn
+from wfbench.benchmarks.revisions.building import Build
+from wfbench.benchmarks.revisions.model import Pair, Request, SideSample
+from wfbench.benchmarks.revisions.series import Effort, compare_revisions
+from wfbench.contract import ExitCode
 
 ROOT = Path(__file__).parents[2]
 WHO = ("-c", "user.name=wfbench", "-c", "user.email=wfbench@example.org")
@@ -143,15 +153,60 @@ def table(tries: list[Try]) -> str:
     return "\n".join(lines)
 
 
+def replay(scenario: Scenario, to: Path, share: float, checks: int) -> str:
+    """Judge checks made of the pairs that were measured; return a row of what came of them."""
+    pool: dict[str, list[Pair]] = {}
+    for file in sorted(to.glob(f"checks/{scenario.name}, */pairs.jsonl")):
+        for line in map(json.loads, file.read_text().splitlines()):
+            pool.setdefault(line["label"], []).append(decode_pair(line))
+    builds = [Build(name, "", to, scenario.project) for name in ("old", "new")]
+    requests = [Request(name) for name in scenario.collectors]
+    if not all(pool.get(one.label) for one in requests):
+        return f"| {scenario.name} | 0 |"
+    draw = Random(0)  # noqa: S311 (no secret)
+
+    def measure(request: Request, planned: Pair) -> Pair:
+        found = draw.choice(pool[request.label])
+        return replace(found, case=planned.case, round=planned.round)
+
+    effort = Effort(detect=share)
+    codes = [
+        compare_revisions(requests, (builds[0], builds[1]), effort, measure).exit_code(
+            inconclusive_fails=True
+        )
+        for _ in range(checks)
+    ]
+    failed, unknown = (codes.count(code) for code in (ExitCode.REGRESSION, ExitCode.INCONCLUSIVE))
+    pairs = sum(len(pool[one.label]) for one in requests)
+    return f"| {scenario.name} | {pairs} | {failed / checks:.1%} | {unknown / checks:.1%} |"
+
+
+def decode_pair(line: dict[str, Any]) -> Pair:
+    """Return a pair as it was measured."""
+    old, new = (
+        SideSample(
+            side["start_up"], side["memory"], tuple(Turn(*t) for t in side["turns"]), side["proof"]
+        )
+        for side in (line["old"], line["new"])
+    )
+    return Pair(line["case"], line["round"], line["seed"], line["steps"], old, new)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=20)
     parser.add_argument("--to", type=Path, required=True)
     parser.add_argument("--share", type=float, default=0.1)
     parser.add_argument("--budget", default="10m")
+    parser.add_argument("--replay", type=int, metavar="CHECKS", help="judge pairs of FOLDER again")
     parser.add_argument("--busy", action="store_true", help="use a whole core meanwhile")
     args = parser.parse_args()
     args.to = args.to.resolve()
+    if args.replay:
+        print("| scenario | pairs | failed | inconclusive |\n|---|---|---|---|")
+        for scenario in SCENARIOS:
+            print(replay(scenario, args.to, args.share, args.replay), flush=True)
+        return
     args.to.mkdir(parents=True, exist_ok=True)
     copies(args.to)
     lines = KEPT.read_text().splitlines() if KEPT.exists() else []
@@ -167,8 +222,7 @@ def main() -> None:
                 tries.append(attempt(scenario, args.to, args, number))
                 with KEPT.open("a") as file:
                     file.write(json.dumps(tries[-1]) + "\n")
-            sys.stdout.write(table(tries) + "\n\n")
-            sys.stdout.flush()
+            print(table(tries), end="\n\n", flush=True)
     finally:
         if other is not None:
             other.kill()
