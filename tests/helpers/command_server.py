@@ -23,6 +23,8 @@ from typing import Any
 LIBRARIES = ("cloudpickle", "gymnasium", "jinja2", "numba", "numpy", "pluggy", "psutil", "rich")
 _READ_BY_LIBRARIES = ("NUMBA_", "NUMPY_", "OMP_", "OPENBLAS_", "MKL_", "PYTHON")
 """Beginnings of variables that are read when Python starts or a library is loaded."""
+_PATIENCE = 100.0
+"""Seconds until the server has loaded the libraries and forked, or seen a process end."""
 
 
 class CommandServer:
@@ -52,12 +54,12 @@ class CommandServer:
             out, err = Path(folder, "out"), Path(folder, "err")
             asked = [list(map(str, args)), dict(environ), str(cwd), str(out), str(err)]
             self._process.stdin.write(json.dumps(asked).encode() + b"\n")
-            pid = self._answer(timeout)
+            pid = self._answer(_PATIENCE)
             try:
                 code = self._answer(timeout)
             except TimeoutError as error:
                 os.kill(pid, signal.SIGKILL)
-                self._answer(timeout)
+                self._answer(_PATIENCE)
                 raise subprocess.TimeoutExpired(asked[0], timeout) from error
             return subprocess.CompletedProcess(asked[0], code, out.read_text(), err.read_text())
 
