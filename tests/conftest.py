@@ -13,6 +13,7 @@ from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 
 import pytest
+from command_server import CommandServer
 from hypothesis import HealthCheck, settings
 
 from wfbench.testing.harness import footprint
@@ -122,11 +123,21 @@ def forkable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+_TIMEOUT = 100.0
+"""Seconds until a command must have ended."""
+
+
+@pytest.fixture(scope="session")
+def command_server() -> Iterator[CommandServer]:
+    """A process with the libraries loaded, which is forked for every command."""
+    server = CommandServer()
+    yield server
+    server.close()
 
 
 @pytest.fixture
-def wfbench(clean_environ: dict[str, str]) -> Run:
-    """Run `wfbench ARGS...` as its own process; `env` adds variables, `cwd` sets the directory."""
+def started_wfbench(clean_environ: dict[str, str]) -> Run:
+    """Run `wfbench ARGS...` as a user starts it; `env` adds variables, `cwd` sets the directory."""
 
     def run(
         *args: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
@@ -137,9 +148,26 @@ def wfbench(clean_environ: dict[str, str]) -> Run:
             cwd=cwd,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=_TIMEOUT,
             check=False,
         )
+
+    return run
+
+
+@pytest.fixture
+def wfbench(
+    command_server: CommandServer, clean_environ: dict[str, str], started_wfbench: Run
+) -> Run:
+    """Do as `started_wfbench` does, in a forked process that need not load the libraries."""
+
+    def run(
+        *args: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        environ = {**clean_environ, **(env or {})}
+        if not command_server.fits(environ):
+            return started_wfbench(*args, env=env, cwd=cwd)
+        return command_server.run(args, environ, cwd or Path.cwd(), _TIMEOUT)
 
     return run
 

@@ -238,7 +238,7 @@ def test_a_signal_ends_everything_and_the_samples_are_named(
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "wfbench", "bench", "--seconds", "60"),
-            *("--env", "synthetic", "--collector", "shm", "--n-envs", "4"),
+            *("--env", "synthetic", "--collector", "shm:workers=2", "--n-envs", "4"),
         ],
         env=clean_environ,
         stdout=subprocess.PIPE,

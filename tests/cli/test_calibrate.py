@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 TINY = (
-    *("calibrate", "--env", "synthetic:step=0.01,busy=false", "--collector", "sequential"),
+    *("calibrate", "--env", "synthetic:step=0.01,busy=false,episode_length=4"),
+    *("--collector", "sequential"),
     *(
         "--collector",
         "vector",

@@ -87,13 +87,21 @@ def _finished(run: Path) -> int:
     return log.read_text().count('"event":"workflow-finished"') if log.exists() else 0
 
 
+@pytest.fixture(scope="module")
+def kept() -> list[Any]:
+    """What tests leave to those after them."""
+    return []
+
+
 @pytest.fixture
-def expected(argv: list[str], environ: dict[str, str], tmp_path: Path) -> Any:
+def expected(argv: list[str], environ: dict[str, str], tmp_path: Path, kept: list[Any]) -> Any:
     """The same search, left alone in one process."""
-    out = tmp_path / "expected"
-    with _started([*argv, "--out", str(out), "--name", "r"], environ) as process:
-        assert process.wait(_DEADLINE) == 0, process.stderr
-    return _result(out / "r")
+    if not kept:
+        out = tmp_path / "expected"
+        with _started([*argv, "--out", str(out), "--name", "r"], environ) as process:
+            assert process.wait(_DEADLINE) == 0, process.stderr
+        kept.append(_result(out / "r"))
+    return kept[0]
 
 
 def test_a_killed_worker_costs_nothing_but_time(

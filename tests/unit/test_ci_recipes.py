@@ -98,11 +98,14 @@ def repository(tmp_path: Path, wfbench: Any) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", [".github/workflows/performance.yml", ".gitlab-ci.yml"])
-def test_the_check_of_the_recipe_runs_in_an_empty_plugin_repository(
-    repository: Path, name: str, clean_environ: dict[str, str]
+def test_the_check_of_both_recipes_runs_in_an_empty_plugin_repository(
+    repository: Path, clean_environ: dict[str, str]
 ) -> None:
-    [line] = re.findall(r"(?:run:|-) (wfbench check .*)", (repository / name).read_text())
+    recipes = [repository / ".github/workflows/performance.yml", repository / ".gitlab-ci.yml"]
+    [line], [other] = (
+        re.findall(r"(?:run:|-) (wfbench check .*)", recipe.read_text()) for recipe in recipes
+    )
+    assert line == other, "what runs for one of them runs for both"
     # As at the top of the recipe, but brief.
     settings = {"BASE": "main", "DETECT": "90%", "BUDGET": "4s"}
     path = f"{Path(sys.executable).parent}:{clean_environ['PATH']}"

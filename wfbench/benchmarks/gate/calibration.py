@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import lru_cache
 from itertools import combinations_with_replacement
 from pathlib import Path
 from statistics import fmean
@@ -18,8 +19,10 @@ from wfbench.benchmarks.gate.baseline_store import LEAST_ROUNDS, cells_of, unusa
 from wfbench.benchmarks.measure.model import Case, Session, Settings
 from wfbench.benchmarks.measure.runner import SessionProgress, run_session
 from wfbench.benchmarks.statistics.intervals import (
+    Estimate,
+    exp_estimate,
+    unpaired_difference_estimate,
     unpaired_permutation_test,
-    unpaired_ratio_estimate,
 )
 from wfbench.benchmarks.statistics.verdicts import MINIMUM_EFFECT, Verdict, judge
 from wfbench.contract import NotComparableError, UsageError
@@ -139,12 +142,26 @@ def _require_window(rounds: int, window: int) -> None:
 def _fails(windows: _Windows, effect: float, slowdown: float = 0.0) -> bool:
     """Return whether a check fails, by both its looks, if now is slower by `slowdown`."""
     then, *looks = windows
+    slower = math.log1p(slowdown)
     for look in looks:
-        now = [x - math.log1p(slowdown) for x in look]
-        change, test = unpaired_ratio_estimate(now, then), unpaired_permutation_test(now, then)
+        change = _change(tuple(look), tuple(then), slower)
+        test = unpaired_permutation_test([x - slower for x in look], then)
         if judge(change, test, minimum_effect=effect) is not Verdict.REGRESSED:
             return False
     return True
+
+
+def _change(now: tuple[float, ...], then: tuple[float, ...], slower: float) -> Estimate:
+    """Return the ratio of now to then, if now is slower by so much (in logs)."""
+    logs = _difference(now, then)
+    low, high = (None if end is None else end - slower for end in (logs.low, logs.high))
+    return exp_estimate(Estimate(logs.value - slower, low, high))
+
+
+@lru_cache(maxsize=2 * _DRAWN)
+def _difference(now: tuple[float, ...], then: tuple[float, ...]) -> Estimate:
+    """Return the difference in logs; kept, as a slow-down only moves it, and many are tried."""
+    return unpaired_difference_estimate(now, then)
 
 
 def _noise(case: Case, logs: Sequence[float], window: int, effect: float) -> Noise:
