@@ -13,7 +13,6 @@ from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 
 import pytest
-from command_server import CommandServer
 from hypothesis import HealthCheck, settings
 
 from wfbench.testing.harness import footprint
@@ -123,21 +122,11 @@ def forkable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-_TIMEOUT = 100.0
-"""Seconds until a command must have ended."""
-
-
-@pytest.fixture(scope="session")
-def command_server() -> Iterator[CommandServer]:
-    """A process with the libraries loaded, which is forked for every command."""
-    server = CommandServer()
-    yield server
-    server.close()
 
 
 @pytest.fixture
-def started_wfbench(clean_environ: dict[str, str]) -> Run:
-    """Run `wfbench ARGS...` as a user starts it; `env` adds variables, `cwd` sets the directory."""
+def wfbench(clean_environ: dict[str, str]) -> Run:
+    """Run `wfbench ARGS...` as its own process; `env` adds variables, `cwd` sets the directory."""
 
     def run(
         *args: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
@@ -148,26 +137,9 @@ def started_wfbench(clean_environ: dict[str, str]) -> Run:
             cwd=cwd,
             capture_output=True,
             text=True,
-            timeout=_TIMEOUT,
+            timeout=100,
             check=False,
         )
-
-    return run
-
-
-@pytest.fixture
-def wfbench(
-    command_server: CommandServer, clean_environ: dict[str, str], started_wfbench: Run
-) -> Run:
-    """Do as `started_wfbench` does, in a forked process that need not load the libraries."""
-
-    def run(
-        *args: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        environ = {**clean_environ, **(env or {})}
-        if not command_server.fits(environ):
-            return started_wfbench(*args, env=env, cwd=cwd)
-        return command_server.run(args, environ, cwd or Path.cwd(), _TIMEOUT)
 
     return run
 

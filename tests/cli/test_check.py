@@ -5,36 +5,36 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
-from command_server import CommandServer
 
 ENV = "synthetic:step=0.04,busy=false,episode_length=4,slow_workers=slow.txt"
 """Steps that sleep: the ratio of two collectors then hardly depends on what else is running.
 
 Episodes are short because the first round proves equal work beyond the end of one."""
 SHORT = ("--n-envs", "4", "--rounds", "5", "--seconds", "0.3", "--steps", "1")
-Run = Callable[..., subprocess.CompletedProcess[str]]
 TWO = ("--collector", "sequential", "--collector", "shm:workers=2")
 
 
-@pytest.fixture(scope="module")
-def run_wfbench(command_server: CommandServer) -> Run:
-    """Run `wfbench ARGS...` in a folder."""
+def run_wfbench(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
     environ = {k: v for k, v in os.environ.items() if not k.startswith("WFBENCH_")}
-
-    def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-        return command_server.run(args, environ, folder, timeout=280)
-
-    return run
+    return subprocess.run(
+        [sys.executable, "-m", "wfbench", *args],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
 
 
 @pytest.fixture(scope="module")
-def measured(run_wfbench: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the baseline `two`."""
     folder = tmp_path_factory.mktemp("measured")
     done = run_wfbench(folder, "bench", "--env", ENV, *TWO, *SHORT, "--name", "then")
@@ -53,9 +53,7 @@ def folder(measured: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(measured, tmp_path / "copy"))
 
 
-def test_a_collector_slowed_down_fourfold_fails_the_check_by_name(
-    run_wfbench: Run, folder: Path
-) -> None:
+def test_a_collector_slowed_down_fourfold_fails_the_check_by_name(folder: Path) -> None:
     """Far above the noise of any machine; `tests/benchmarks/test_gate.py` plants 30 %."""
     (folder / "slow.txt").write_text("4")
     done = run_wfbench(folder, "check", "--busy", "judge", "--out", "found", "--md", "comment.md")
@@ -74,7 +72,7 @@ def test_a_collector_slowed_down_fourfold_fails_the_check_by_name(
     assert len(list((folder / "found" / "runs").iterdir())) == 2, "it is measured twice"
 
 
-def test_the_same_code_again_is_no_regression(run_wfbench: Run, folder: Path) -> None:
+def test_the_same_code_again_is_no_regression(folder: Path) -> None:
     done = run_wfbench(folder, "check", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     answer = json.loads(done.stdout)
@@ -86,7 +84,7 @@ def test_the_same_code_again_is_no_regression(run_wfbench: Run, folder: Path) ->
     assert len(rounds) >= 10
 
 
-def test_without_a_baseline_nothing_is_measured(run_wfbench: Run, tmp_path: Path) -> None:
+def test_without_a_baseline_nothing_is_measured(tmp_path: Path) -> None:
     done = run_wfbench(tmp_path, "check")
     assert done.returncode == 5
     assert "there is no baseline in results/baselines" in done.stderr
@@ -102,7 +100,7 @@ def change(folder: Path, edit: Any) -> None:
     file.write_text(json.dumps(values))
 
 
-def test_what_cannot_be_compared_is_named(run_wfbench: Run, folder: Path) -> None:
+def test_what_cannot_be_compared_is_named(folder: Path) -> None:
     change(folder, lambda b: b["cells"][1]["case"]["env"]["options"].update(wings=2))
     done = run_wfbench(folder, "check")
     assert done.returncode == 5
@@ -110,7 +108,7 @@ def test_what_cannot_be_compared_is_named(run_wfbench: Run, folder: Path) -> Non
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_failing_trial_is_told_apart_from_a_slow_one(run_wfbench: Run, folder: Path) -> None:
+def test_a_failing_trial_is_told_apart_from_a_slow_one(folder: Path) -> None:
     (folder / "slow.txt").write_text("nonsense")
     done = run_wfbench(folder, "check", "--rounds", "1", "--out", "found")
     assert done.returncode == 3
@@ -122,13 +120,13 @@ def test_a_failing_trial_is_told_apart_from_a_slow_one(run_wfbench: Run, folder:
     assert suite.get("errors") == "1"
 
 
-def test_one_round_says_nothing_and_can_be_made_to_fail(run_wfbench: Run, folder: Path) -> None:
+def test_one_round_says_nothing_and_can_be_made_to_fail(folder: Path) -> None:
     done = run_wfbench(folder, "check", "--rounds", "1", "--inconclusive", "fail")
     assert done.returncode == 4, done.stdout + done.stderr
     assert "inconclusive: shm:workers=2" in done.stdout
 
 
-def test_smoke_goes_through_everything_and_keeps_nothing(run_wfbench: Run, folder: Path) -> None:
+def test_smoke_goes_through_everything_and_keeps_nothing(folder: Path) -> None:
     before = sorted(folder.rglob("*"))
     done = run_wfbench(folder, "check", "--smoke")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -136,16 +134,14 @@ def test_smoke_goes_through_everything_and_keeps_nothing(run_wfbench: Run, folde
     assert sorted(folder.rglob("*")) == before
 
 
-def test_smoke_finds_a_baseline_that_no_longer_fits(run_wfbench: Run, folder: Path) -> None:
+def test_smoke_finds_a_baseline_that_no_longer_fits(folder: Path) -> None:
     change(folder, lambda b: b["cells"][1]["case"].update(label="gone"))
     done = run_wfbench(folder, "check", "--smoke")
     assert done.returncode == 5
     assert "there is no collector 'gone'" in done.stderr
 
 
-def test_a_comment_that_cannot_be_written_is_told_before_anything_is_measured(
-    run_wfbench: Run, folder: Path
-) -> None:
+def test_a_comment_that_cannot_be_written_is_told_before_anything_is_measured(folder: Path) -> None:
     done = run_wfbench(folder, "check", "--md", "nowhere/comment.md")
     assert done.returncode == 2
     assert done.stderr == (
@@ -153,7 +149,7 @@ def test_a_comment_that_cannot_be_written_is_told_before_anything_is_measured(
     )
 
 
-def test_smoke_takes_no_other_option(run_wfbench: Run, tmp_path: Path) -> None:
+def test_smoke_takes_no_other_option(tmp_path: Path) -> None:
     for other in (("--rounds", "3"), ("--inconclusive", "fail"), ("--busy", "judge")):
         done = run_wfbench(tmp_path, "check", "--smoke", *other)
         assert done.returncode == 2
@@ -161,7 +157,7 @@ def test_smoke_takes_no_other_option(run_wfbench: Run, tmp_path: Path) -> None:
 
 
 class TestBaseline:
-    def test_list_show_and_rm(self, run_wfbench: Run, folder: Path) -> None:
+    def test_list_show_and_rm(self, folder: Path) -> None:
         listed = json.loads(run_wfbench(folder, "baseline", "list", "--json").stdout)
         assert [one["name"] for one in listed["baselines"]] == ["two"]
         shown = run_wfbench(folder, "baseline", "show", "two")
@@ -175,9 +171,7 @@ class TestBaseline:
         assert run_wfbench(folder, "baseline", "rm", "two").returncode == 0
         assert "there is no baseline" in run_wfbench(folder, "baseline", "list").stdout
 
-    def test_only_one_that_is_to_be_replaced_is_replaced(
-        self, run_wfbench: Run, folder: Path
-    ) -> None:
+    def test_only_one_that_is_to_be_replaced_is_replaced(self, folder: Path) -> None:
         save = ("baseline", "save", "two", "then", "--reference", "shm:workers=2")
         done = run_wfbench(folder, *save)
         assert done.returncode == 2
@@ -186,7 +180,7 @@ class TestBaseline:
         shown = json.loads(run_wfbench(folder, "baseline", "show", "two", "--json").stdout)
         assert shown["reference"] == "shm:workers=2"
 
-    def test_a_smoke_run_becomes_no_baseline(self, run_wfbench: Run, folder: Path) -> None:
+    def test_a_smoke_run_becomes_no_baseline(self, folder: Path) -> None:
         file = folder / "results" / "runs" / "then" / "config.json"
         file.write_text(file.read_text().replace('"smoke": false', '"smoke": true'))
         done = run_wfbench(folder, "baseline", "save", "it", "then")
@@ -197,12 +191,7 @@ class TestBaseline:
 class TestLearning:
     @pytest.fixture
     def searched(
-        self,
-        run_wfbench: Run,
-        tmp_path: Path,
-        wfbench: Any,
-        small_run: list[str],
-        small_plugins: dict[str, str],
+        self, tmp_path: Path, wfbench: Any, small_run: list[str], small_plugins: dict[str, str]
     ) -> Path:
         """A folder with the searches s0 and s1 and the baseline `learnt` of them."""
         for seed in ("0", "1"):
@@ -214,9 +203,7 @@ class TestLearning:
         assert "Baseline learnt: of learning" in done.stdout
         return tmp_path
 
-    def test_a_search_that_learns_worse_fails_and_the_same_does_not(
-        self, run_wfbench: Run, searched: Path
-    ) -> None:
+    def test_a_search_that_learns_worse_fails_and_the_same_does_not(self, searched: Path) -> None:
         runs = ("--run", "s0", "--run", "s1")
         done = run_wfbench(searched, "check", *runs, "--out", "same", "--md", "same.md")
         assert done.returncode == 0, done.stdout + done.stderr

@@ -28,12 +28,6 @@ def wfbench_health_checks():
 
 
 @pytest.fixture
-def wfbench(started_wfbench: Any) -> Any:
-    """As a user starts it: what it says of this machine is then of no other process."""
-    return started_wfbench
-
-
-@pytest.fixture
 def plugins(tmp_path: Path) -> tuple[str, str]:
     (tmp_path / "flagged.py").write_text(PLUGIN)
     (tmp_path / "flagged.flag").touch()

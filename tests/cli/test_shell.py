@@ -29,12 +29,6 @@ GROUPS = (["plugins"], ["baseline"], ["runs"])
 HEAVY = ("torch", "numba", "gymnasium", "numpy", "pytest")
 
 
-@pytest.fixture
-def wfbench(started_wfbench: Any) -> Any:
-    """As a user starts it: also how it starts is tested here."""
-    return started_wfbench
-
-
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_has_help(command: list[str], wfbench: Any) -> None:
     done = wfbench(*command, "--help")
