@@ -231,6 +231,9 @@ def test_nan_rewards_are_left_to_the_caller(tiny: WorkflowModel, make_rollout: M
 def test_unknown_actions_are_refused(tiny: WorkflowModel, make_rollout: Make, action: int) -> None:
     with pytest.raises(PluginError, match=f"action {action}, but the workflow model knows 5"):
         Shaper(tiny, ABC).shape(make_rollout([[action]], 0, ended_session=False, ends=True))
+    later = make_rollout([[0, 0], [0, action]], 0, ended_session=False, ends=False)
+    with pytest.raises(PluginError, match=f"action {action}, but"):
+        Shaper(tiny, ABC).shape(later)
 
 
 def test_senseless_settings_are_refused(tiny: WorkflowModel) -> None:

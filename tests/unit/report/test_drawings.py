@@ -111,6 +111,14 @@ def test_a_cell_has_the_colour_of_its_value() -> None:
     assert cells["b, 1: none"] is None
 
 
+def test_a_single_column_takes_all_the_room() -> None:
+    table = Table((Column("x"), Column("y"), Column("v")), (("1", "a", 0.0), ("1", "b", 1.0)))
+    root = _drawn(table, Heat("x", "y", "v"), WIDE)
+    cells = [rect for rect in root.iter("rect") if len(rect)]
+    ends = [float(rect.get("x", "")) + float(rect.get("width", "")) for rect in cells]
+    assert ends == pytest.approx([WIDE, WIDE], abs=3.0)
+
+
 def test_a_big_grid_stays_small_and_has_a_cell_for_every_value() -> None:
     size = 120
     rows = tuple((x, y, float(x * y)) for x in range(size) for y in range(size))

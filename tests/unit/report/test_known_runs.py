@@ -30,6 +30,7 @@ from wfbench.report.sections.evaluation import cells_data, cross_data, evaluatio
 from wfbench.report.sections.joint import joint_section
 from wfbench.report.sections.matrix import side_by_side
 from wfbench.report.sections.settings import config_data, config_section
+from wfbench.search.answer.records import PairEffect
 from wfbench.search.evaluation import CrossRow, EvaluationCell
 from wfbench.search.history import read_search
 from wfbench.settings.selection import select
@@ -60,6 +61,26 @@ def _cut(run: Path, lines: int) -> Path:
     log = copy / "events.jsonl"
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:lines]))
     return copy
+
+
+def test_precedences_are_left_out_only_where_it_is_brief(here: Path) -> None:
+    run = read_search(here / "joint")
+    assert run.findings is not None
+    assert run.findings.answer is not None
+    effects = (
+        PairEffect(0, 1, 2.5, 0.5, significant=True),
+        PairEffect(0, 2, None, None, significant=False),
+    )
+    findings = replace(run.findings)
+    vars(findings)["answer"] = replace(run.findings.answer, effects=effects)
+    rows = [
+        exhibit.table.rows
+        for brief in (False, True)
+        for exhibit in joint_section(run, findings, brief=brief).exhibits
+        if exhibit.title == "Which precedence matters?"
+    ]
+    [[(pair, effect, *_, matters)]] = rows
+    assert (pair, effect, matters) == ("U before E", 2.5, True)
 
 
 def test_a_joint_run_reads_as_it_did(here: Path, golden: Golden) -> None:

@@ -96,6 +96,17 @@ def test_as_many_columns_as_fit_stand_side_by_side(name: str, width: int, blocks
     assert all(sum(str(number) in line for line in lines) == 1 for number in (100, 200, 300))
 
 
+def test_a_text_that_does_not_fit_is_folded_beside_the_name() -> None:
+    table = Table(columns("name", "text", "n"), (("four", "so many words of a long text", 100),))
+    exhibit = Exhibit("", "", table, "", None)
+    one = Section("One", "kind", Check("result", "good", "so"), exhibits=(exhibit,))
+    lines = shown(one, 15).splitlines()
+    assert [line.split() for line in lines if line.startswith("name")] == [
+        ["name", "text"],
+        ["name", "n"],
+    ]
+
+
 @pytest.mark.parametrize(("width", "bar"), [(20, 0), (21, 10), (30, 19), (31, 20), (50, 20)])
 def test_bars_fill_the_room_that_is_left(width: int, bar: int) -> None:
     lines = shown(plain("four", 1, Bars("name", "n0")), width).splitlines()

@@ -46,7 +46,7 @@ def in_both(
     kept, notes = [], []
     for one in requests:
         try:
-            _labels(place, one, NotComparableError, old.revision)
+            require(one, old, place)
             kept.append(one)
         except NotComparableError as error:
             if strict:
@@ -55,6 +55,11 @@ def in_both(
     if not kept:
         raise NotComparableError(f"nothing can be compared: {notes[0]}")
     return kept, notes
+
+
+def require(request: Request, old: Build, place: Place) -> None:
+    """Raise NotComparableError unless the old revision has the case, too."""
+    _labels(place, request, NotComparableError, old.revision)
 
 
 def _labels(

@@ -8,7 +8,7 @@ from math import log
 from pathlib import Path
 from typing import Literal
 
-from wfbench.benchmarks.revisions.asking import in_both, named_requests
+from wfbench.benchmarks.revisions.asking import named_requests, require
 from wfbench.benchmarks.revisions.building import Build, BuildError, Project, build, find_project
 from wfbench.benchmarks.revisions.judging import half_width
 from wfbench.benchmarks.revisions.model import Pair, Request
@@ -125,7 +125,7 @@ def bisect(
         raise UsageError(f"{bad} has no commits that {good} has not; exchange them?")
     first, last = build(project, good), build(project, bad)
     [asked] = named_requests(last, Place(last.path, plugins), [request])
-    in_both([asked], first, Place(first.path, plugins), strict=True)
+    require(asked, first, Place(first.path, plugins))
     whole = _compare(asked, (first, last), effort, plugins, watch)
     change = _slow_down(whole, metric)
     threshold = log(change.value) / 2.0
@@ -133,7 +133,7 @@ def bisect(
     def ratio(commit: str) -> Estimate:
         built = build(project, commit)
         places = Place(first.path, plugins), Place(built.path, plugins)
-        in_both([asked], built, places[1], strict=True)
+        require(asked, built, places[1])
         return _placed(asked, places, metric, threshold, effort, watch)
 
     found = search.run(ratio, threshold)

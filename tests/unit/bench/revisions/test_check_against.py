@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
+
+import wfbench as package
+from wfbench.benchmarks.revisions.model import Request
+from wfbench.benchmarks.revisions.pairs import LiveSide, Place
 
 SMALL = ("--env", "synthetic", "--n-envs", "4")
 SHORT = ("--seconds", "0.1", "--detect", "150%", "--budget", "20s")
@@ -24,6 +31,13 @@ def wfbench(repository: Any, *arguments: str) -> subprocess.CompletedProcess[str
         timeout=280,
         check=False,
     )
+
+
+def test_a_side_runs_on_the_cores_that_it_is_given() -> None:
+    core = max(os.sched_getaffinity(0))
+    with closing(LiveSide(Place(Path(package.__file__).parents[1]))) as side:
+        side.open(Request("sequential", "synthetic", 2), 0, [core])
+        assert os.sched_getaffinity(side.members[0]) == {core}
 
 
 def test_a_slow_working_tree_fails_by_name(repository: Any) -> None:
