@@ -76,8 +76,10 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def conditions(args: argparse.Namespace) -> dict[str, object]:
-    """Return what tries must have in common; of the gate, the hash of its code as committed."""
-    gate = git(ROOT, "rev-parse", "--short=10", "HEAD:wfbench/benchmarks")
+    """Return what tries must have in common; of the gate, the hashes of its code as committed."""
+    folders = [f"HEAD:wfbench/benchmarks/{name}" for name in ("measure", "revisions", "statistics")]
+    hashes = git(ROOT, "rev-parse", *folders).split()
+    gate = "-".join(one[:8] for one in hashes)
     return {"gate": gate, "busy": args.busy, "share": args.share}
 
 
