@@ -9,7 +9,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from wfbench.contract import OWNER_VARIABLE, WorkflowModel
+from wfbench.contract import OWNER_VARIABLE, EnvInfo, WorkflowModel
+from wfbench_synthetic.batch import SyntheticBatch
 from wfbench_synthetic.costs import Costs, TrueState, slowed
 from wfbench_synthetic.dynamics import UNITS, Observer, workflow_model
 from wfbench_synthetic.env import SyntheticEnv
@@ -29,6 +30,8 @@ def test_the_spaces_hold_what_is_shown():
     env = SyntheticEnv(obs_size=9, num_actions=4)
     assert env.observation_space == gymnasium.spaces.Box(0, 1, (9,), np.uint8)
     assert env.action_space == gymnasium.spaces.Discrete(4)
+    info = EnvInfo((9,), "|u1", 4, workflow=workflow_model(4), batched=True)
+    assert SyntheticBatch(2, obs_size=9, num_actions=4).info == info
 
 
 @pytest.mark.parametrize("size", [1, 8, 9, 63, 64, 65, 128, 129])
