@@ -95,6 +95,7 @@ def test_a_true_state_lists_the_processes_of_each_host():
 def test_a_true_state_has_as_many_processes_as_fit_its_size(size, processes):
     hosts = TrueState(HOSTS, size).of(0).values()
     assert sum(len(host["processes"]) for host in hosts) == processes
+    assert TrueState((), size).of(0) == {}
 
 
 def stepped(fault, dtype):
