@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ from wfbench_collectors.shared import Board, Note
 from wfbench_collectors.stretches import CONSUMED, Halted, Notice
 from wfbench_collectors.supervisor import Supervisor
 from wfbench_collectors.tasks import divide
+from wfbench_collectors.wire import Kind, encode
 
 INFO = EnvInfo((3,), "float32", 4)
 STEPS, LAG = 4, 2
@@ -111,6 +113,22 @@ def test_a_dead_worker_cannot_have_gone_beyond_its_slots(run: FreeRun, newest: P
     assert run.next_step == [4 + (LAG + 1) * STEPS, 40]
     assert run.stop({0: Halted(begun=1, next_step=17)}) == 2
     assert run.next_step == [17, 40 + (LAG + 1) * STEPS]
+
+
+def test_a_worker_is_told_to_go_on_where_it_stopped(run: FreeRun, newest: Publisher) -> None:
+    stretch(run, newest, 1, 0, version=0)
+    stretch(run, newest, 1, 1, version=0)
+    for worker, number, first_step in ((0, 0, 0), (1, 2, 48)):
+        data = run.order(worker)
+        body = pickle.dumps(order := pickle.loads(data[-_body_size(data) :]))  # noqa: S301
+        assert data == encode(9, Kind.RUN, body)
+        assert (order.run, order.max_lag, order.number) == (9, LAG, number)
+        assert order.first_step == first_step
+        assert (order.shape.slots, order.shape.steps, order.shape.envs) == (LAG + 1, STEPS, (2, 3))
+
+
+def _body_size(data: bytes) -> int:
+    return len(data) - len(encode(9, Kind.RUN))
 
 
 def test_a_policy_is_published_once(newest: Publisher) -> None:

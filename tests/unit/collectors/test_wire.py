@@ -39,6 +39,7 @@ def test_a_message_is_its_number_its_length_its_kind_and_its_body() -> None:
 @pytest.mark.parametrize("body", [b"", b"x", b"y" * 4083, b"z" * 4084, b"w" * 20_000])
 def test_requests_and_replies_arrive_as_they_were_sent(ends: Ends, body: bytes) -> None:
     ours, worker, _ = ends
+    assert not ours.ended
     assert not worker.waiting()
     assert ours.send(encode(5, Kind.RUN, body), time.monotonic() + 60)
     assert worker.waiting()

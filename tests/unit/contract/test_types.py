@@ -152,6 +152,14 @@ def test_an_action_fixes_the_unit_of_its_host() -> None:
     assert (model.footholds, model.idle, model.notes) == ((), None, None)
 
 
+def test_an_environment_is_the_first_one_unless_told_otherwise() -> None:
+    options = {"fault": "ctor-raise", "fault_env": 0, "env_index": 5}
+    ref = EnvRef("synthetic", "wfbench_synthetic.env:SyntheticEnv", options=options)
+    with pytest.raises(ValueError, match="synthetic fault ctor-raise"):
+        ref.make()
+    ref.make(1).close()
+
+
 def test_objects_are_found_by_their_path() -> None:
     assert load_object("wfbench.contract.plan:Plan.draws") is Plan.draws
     for path in ("wfbench.contract", "wfbench.contract:", ":Plan", ""):
