@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from wfbench_cage2 import Cage2VectorEnv
-from wfbench_cage2.draws import count_bits, mix, nth_member, step_key, uniform
+from wfbench_cage2.draws import NO_TAPE, count_bits, mix, nth_member, on_tape, step_key, uniform
+from wfbench_cage2.layout import AT, STATE_SIZE
 from wfbench_cage2.tables import NUM_ACTIONS, REDUCED_ACTIONS
 
 RICH = {"memory": True, "history": True, "actions": "reduced"}
@@ -66,3 +67,25 @@ def test_draws_are_the_same_in_every_version():
 def test_members_of_sets_are_counted_and_found_in_rising_order():
     assert [count_bits(mask) for mask in (0, 1, 0b1011, 2**13 - 1)] == [0, 1, 3, 13]
     assert [nth_member(0b101100, n) for n in range(3)] == [2, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "possible", "outcome", "error"),
+    [
+        (-2, 0b1010, -2, 0),
+        (0, 0b0001, 0, 0),
+        (3, 0b1010, 3, 0),
+        (2, 0b1010, 1, 1),
+        (0, 0b1100, 2, 1),
+        (-1, 0b0001, 0, 1),
+        (-3, 0b1000, 3, 1),
+    ],
+)
+def test_a_recorded_outcome_counts_if_it_is_possible(recorded, possible, outcome, error):
+    state = np.zeros(STATE_SIZE, dtype=np.int16)
+    tape = NO_TAPE.copy()
+    assert tape.tolist() == [-2] * 4
+    tape[2] = recorded
+    assert on_tape(state, tape, 2, possible) == outcome
+    assert state[AT.tape_error] == error
+    assert np.count_nonzero(state) == error

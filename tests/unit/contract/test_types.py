@@ -15,6 +15,7 @@ from wfbench.contract import (
     EnvInfo,
     EnvRef,
     NotesModel,
+    Outcome,
     Plan,
     PluginError,
     Rollout,
@@ -53,6 +54,7 @@ def test_what_is_left_out_is_nothing() -> None:
     info = EnvInfo((3,), "uint8", 4)
     assert (info.workflow, info.batched, info.unbounded) == (None, False, False)
     assert FindingTable("t", (), ()).factors is False
+    assert Outcome(1.0, 1.0, compliant=True, env_steps=1).seed == 0
     spec = contract.ClaimSpec(
         name="x", summary="x", documented="x", conditions="x", measure="a:b", source=""
     )
