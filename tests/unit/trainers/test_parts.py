@@ -109,6 +109,17 @@ def test_orthogonal_weights_have_their_gains():
     assert [weights.shape for weights, _ in network.critic] == [(4, 9), (4, 4), (1, 4)]
 
 
+def test_weights_have_the_names_that_stored_runs_know():
+    network = ActorCritic(2, 3, 4)
+    wanted = [
+        f"{part}.{number}.{kind}"
+        for part in ("actor", "critic")
+        for number in (0, 2, 4)
+        for kind in ("weight", "bias")
+    ]
+    assert list(network.named(network.flat)) == wanted
+
+
 def test_uniform_weights_are_within_their_bounds_and_reach_them():
     network = ActorCritic(100, 5, 50)
     uniform(network, np.random.default_rng(0))
