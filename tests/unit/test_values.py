@@ -20,7 +20,15 @@ Payload = Literal["mask", "true-state"]
         (float, "1e-3", 0.001),
         (str, "a=b,c", "a=b,c"),
         (bool, "Yes", True),
+        (bool, "on", True),
+        (bool, "1", True),
+        (bool, "TRUE", True),
         (bool, "off", False),
+        (bool, "no", False),
+        (bool, "0", False),
+        (bool, "False", False),
+        (int | None, "None", None),
+        (tuple[int, ...], "", ()),
         (int | None, "none", None),
         (int | None, "4", 4),
         (Payload, "mask", "mask"),
@@ -55,6 +63,28 @@ def test_data_of_another_type_is_refused(hint: Any, value: object) -> None:
         values.from_data(hint, value)
 
 
+def test_data_may_say_none_where_there_may_be_none() -> None:
+    assert values.from_data(int | None, "none") is None
+    assert values.from_data(int | None, 4) == 4
+    with pytest.raises(ValueError, match="'none' is not of type int"):
+        values.from_data(int, "none")
+
+
+@pytest.mark.parametrize(
+    ("hint", "words"),
+    [
+        (int, "int"),
+        (float | None, "float or none"),
+        (tuple[str, ...], "list of str"),
+        (Payload, "mask|true-state"),
+        (tuple[int | None, ...], "list of int or none"),
+    ],
+)
+def test_types_are_described_in_words(hint: Any, words: str) -> None:
+    assert values.supported(hint)
+    assert values.describe(hint) == words
+
+
 def test_data_may_leave_out_the_point_and_the_list() -> None:
     assert values.from_data(float, 3) == 3.0
     assert type(values.from_data(float, 3)) is float
@@ -77,5 +107,13 @@ def test_text_and_value_are_inverse(case: tuple[Any, Any]) -> None:
 
 
 def test_what_a_user_cannot_type_is_not_supported() -> None:
-    for hint in (list, dict[str, int], int | str, Literal[1, 2], tuple[int, str]):
+    for hint in (
+        list,
+        dict[str, int],
+        int | str,
+        int | str | None,
+        Literal[1, 2],
+        Literal["a", 2],
+        tuple[int, str],
+    ):
         assert not values.supported(hint)

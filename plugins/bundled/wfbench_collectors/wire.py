@@ -85,7 +85,7 @@ class WorkerEnd:
 
     def waiting(self) -> bool:
         """Return whether `receive` would not block."""
-        return ready(self._requests, 0)
+        return ready(self._requests, 0.0)
 
     def send(self, sequence: int, kind: Kind, body: bytes = b"") -> None:
         """Send a message; raise `Gone` once the collector is gone."""

@@ -36,7 +36,8 @@ class ScoringSearcher(ABC):
 
     def ask(self) -> Order:
         """Return the next order to train."""
-        return self.ask_batch(1)[0]
+        [order] = self.ask_batch(1)
+        return order
 
     @abstractmethod
     def ask_batch(self, n: int) -> list[Order]:

@@ -32,7 +32,6 @@ class SyntheticBatch:
         self._seeds = np.zeros(num_envs, dtype=np.uint64)
         self._episodes = np.zeros(num_envs, dtype=np.uint64)
         self._states = np.zeros(num_envs, dtype=np.uint64)
-        self._steps = 0
 
     def reset(self, seeds: NDArray[np.uint64], obs: NDArray[Any]) -> None:
         """Start row i's stream of episodes from seeds[i] and write the first observations."""

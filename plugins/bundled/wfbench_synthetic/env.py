@@ -36,9 +36,7 @@ class SyntheticEnv(gymnasium.Env[NDArray[Any], np.int64]):
         self._true_state = TrueState(self.workflow.hosts, self._costs.true_state_bytes)
         self._length = chosen.episode_length
         self._seed: int | None = None
-        self._episode = 0
         self._state = 0
-        self._steps_of_episode = 0
         self._steps = 0
         self._spoil_reset = False
 

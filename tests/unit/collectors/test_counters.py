@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from wfbench.collecting.phases import Phases
 from wfbench.contract import Plan
 from wfbench.policies import RandomPolicy
 from wfbench_collectors.free_running import AsyncCollector
@@ -61,3 +62,17 @@ def test_an_asynchronous_collector_counts_what_it_delivers(plan_of: Callable[...
         counters = collector.collect(POLICY, STEPS).counters
         assert counters.messages >= 4
         assert counters.bytes_moved > STEPS * 4 * 52 * 4
+
+
+def test_phases_count_from_0_and_the_rest_of_the_time_is_idle() -> None:
+    nothing = Phases().counters()
+    counts = (nothing.messages, nothing.bytes_moved, nothing.restarts, nothing.dropped)
+    assert (*counts, nothing.lag) == (0, 0, 0, 0, ())
+    assert nothing.idle == nothing.wall > 0
+    phases = Phases(env=4e6, transport=2e6, inference=1e6)
+    phases.add_traffic((3, 100), (5, 130))
+    phases.add_traffic((5, 130), (6, 131))
+    found = phases.counters(restarts=2, dropped=3, lag=(1,))
+    assert (found.messages, found.bytes_moved, found.restarts, found.dropped) == (3, 31, 2, 3)
+    assert (found.env, found.transport, found.inference) == (4e6, 2e6, 1e6)
+    assert (found.wall, found.idle) == (7e6, 0.0), "phases are never longer than the wall time"
