@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from known_pages import page
 
 from wfbench.contract import Order, Published
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, short_names
 from wfbench.report.catalogue import list_runs
 from wfbench.report.console import console, print_json
-from wfbench.report.document import Report, Section
-from wfbench.report.formats.markdown import render_markdown
+from wfbench.report.document import Section
 from wfbench.report.run_lines import PlainLines, print_event
 from wfbench.report.sections.bench import saved_bench_section
 from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
@@ -38,13 +38,6 @@ from wfbench.settings.sources import ConfigSource, resolve
 
 TESTS = Path(__file__).parents[2]
 Golden = Callable[[str, str], None]
-
-
-def _read(*sections: Section) -> str:
-    """Return the sections in Markdown, and how their tables would be drawn."""
-    report = Report("Known", "2026-01-01T00:00:00+00:00", "1.0", sections)
-    drawn = [repr(exhibit.picture) for one in sections for exhibit in one.exhibits]
-    return "\n".join([render_markdown(report), *drawn])
 
 
 @pytest.fixture
@@ -97,7 +90,7 @@ def test_a_joint_run_reads_as_it_did(here: Path, golden: Golden) -> None:
         side_by_side("Both", (whole, short), *named),
         side_by_side("Both", (whole, none), *named, brief=True),
     ]
-    golden("joint.md", _read(*found))
+    golden("joint.md", page(*found))
 
 
 def test_runs_are_listed_as_they_were(here: Path, golden: Golden) -> None:
@@ -128,7 +121,7 @@ def test_a_bench_run_in_which_everything_went_wrong_says_so(here: Path, golden: 
     for kept in (len(lines), 3, 0):
         log.write_bytes(b"".join(_spoil(line, n) for n, line in enumerate(lines[:kept])))
         found.append(saved_bench_section(here / "bench"))
-    golden("bench.md", _read(*found))
+    golden("bench.md", page(*found))
 
 
 def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> None:
@@ -165,7 +158,7 @@ def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> Non
         played(["one", "two"], order="A>B>C", joint=True),
         played([None], order="A>B>C"),
     )
-    golden("evaluation.md", _read(*sections))
+    golden("evaluation.md", page(*sections))
 
 
 def test_a_configuration_shows_what_differs() -> None:
