@@ -124,6 +124,29 @@ def test_a_bench_run_in_which_everything_went_wrong_says_so(here: Path, golden: 
     golden("bench.md", page(*found))
 
 
+def test_a_bench_run_of_one_size_and_two_sources_reads_as_it_did(
+    here: Path, golden: Golden
+) -> None:
+    config = json.loads((here / "bench" / "config.json").read_text())
+    for number, (case, workers) in enumerate(zip(config["cases"], (0, 1, 1, 2), strict=True)):
+        case |= {"n_envs": 2, "source": f"source {number % 2}", "policy": f"policy {number}"}
+        case["options"]["workers"] = workers
+    log = here / "bench" / "samples.jsonl"
+    first, *others = map(json.loads, log.read_bytes().splitlines())
+    first |= {"measurement": None, "skipped": "it needs a display"}
+    kept = [first, *(one for one in others if one["case"] != first["case"])]
+    log.write_text("".join(f"{json.dumps(one)}\n" for one in kept))
+    found = []
+    for sources in (2, 1):
+        for case in config["cases"][:2]:
+            case["source"] = case["source"] if sources == 2 else ""
+        for case in config["cases"][2:]:
+            case["source"] = case["source"] if sources == 2 else "source 0"
+        (here / "bench" / "config.json").write_text(json.dumps(config))
+        found.append(saved_bench_section(here / "bench"))
+    golden("bench-sources.md", page(*found))
+
+
 def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> None:
     units = ("alpha", "beta", "gamma")
     orders = all_orders(3)
