@@ -35,6 +35,7 @@ from wfbench.search.evaluation import CrossRow, EvaluationCell
 from wfbench.search.history import read_search
 from wfbench.settings.selection import select
 from wfbench.settings.sources import ConfigSource, resolve
+from wfbench.store.event_log import plain
 
 TESTS = Path(__file__).parents[2]
 Golden = Callable[[str, str], None]
@@ -154,11 +155,13 @@ def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> Non
 
     def crossed(apart: float, own: Order | None, judges: Sequence[Order] = orders) -> Section:
         rows = [
-            CrossRow(one, -float(n), np.full(len(judges), 0.25), n / 10)
+            CrossRow(one, -float(n), np.full(len(judges), 0.25), n / 8)
             for n, one in enumerate(judges)
         ]
         for place, row in enumerate(rows):
             row.compliance[place] += apart
+        if len(rows) > 1:
+            rows[1].compliance[0] = math.nan  # nothing tested it
         data = cross_data(judges, rows, own, units)
         return evaluation_section({**said, **data}, short_names(units))
 
@@ -173,7 +176,15 @@ def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> Non
         published = [Published("they", {("one", 30): -3.0, ("two", 60): -4.5}, "there")]
         return evaluation_section({**said, **more, **cells_data([*cells, unknown], published)})
 
+    nan = np.array([0.5, *[math.nan] * 5])
+    untold = {
+        **said,
+        **plain(cross_data(orders, [CrossRow(orders[0], 0.0, nan, 0.0)], None, units)),
+    }
     sections = (
+        evaluation_section(untold),
+        evaluation_section({**untold, "by_the_order_given": 0.1, "by_other_orders": 0.0}),
+        evaluation_section({**untold, "by_the_order_given": 0.1, "by_other_orders": None}),
         crossed(0.5, orders[0]),
         crossed(0.125, None),
         crossed(0.0625, orders[1]),
