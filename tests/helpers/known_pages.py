@@ -12,7 +12,11 @@ def dated(*sections: Section) -> Report:
 
 
 def page(*sections: Section) -> str:
-    """Return sections in Markdown, how their tables would be drawn, and which checks broke off."""
+    """Return sections in Markdown, and what that does not show.
+
+    How tables would be drawn, which checks broke off, and what to do next.
+    """
     drawn = [repr(exhibit.picture) for one in sections for exhibit in one.exhibits]
     broken = [f"error: {check.name}" for one in sections for check in one.checks if check.error]
-    return "\n".join([render_markdown(dated(*sections)), *drawn, *broken])
+    after = [f"after {one.title}: {said}" for one in sections for said in one.afterwards]
+    return "\n".join([render_markdown(dated(*sections)), *drawn, *broken, *after])

@@ -27,7 +27,7 @@ from wfbench.report.document import Section
 from wfbench.report.run_lines import PlainLines, print_event
 from wfbench.report.sections.bench import saved_bench_section
 from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
-from wfbench.report.sections.joint import joint_section
+from wfbench.report.sections.joint import joint_section, orders_data, orders_section
 from wfbench.report.sections.matrix import side_by_side
 from wfbench.report.sections.settings import config_data, config_section
 from wfbench.search.answer.records import PairEffect
@@ -36,6 +36,8 @@ from wfbench.search.history import read_search
 from wfbench.settings.selection import select
 from wfbench.settings.sources import ConfigSource, resolve
 from wfbench.store.event_log import plain
+from wfbench.store.events import SPECIAL
+from wfbench.store.sweeps import NORMAL, read_sweeps
 
 TESTS = Path(__file__).parents[2]
 Golden = Callable[[str, str], None]
@@ -67,13 +69,16 @@ def test_precedences_are_left_out_only_where_it_is_brief(here: Path) -> None:
     )
     findings = replace(run.findings)
     vars(findings)["answer"] = replace(run.findings.answer, effects=effects)
-    rows = [
-        exhibit.table.rows
+    whole, brief = (
+        [
+            exhibit.table.rows
+            for exhibit in joint_section(run, findings, brief=brief).exhibits
+            if exhibit.title == "Which precedence matters?"
+        ]
         for brief in (False, True)
-        for exhibit in joint_section(run, findings, brief=brief).exhibits
-        if exhibit.title == "Which precedence matters?"
-    ]
-    [[(pair, effect, *_, matters)]] = rows
+    )
+    assert brief == []
+    [[(pair, effect, *_, matters)]] = whole
     assert (pair, effect, matters) == ("U before E", 2.5, True)
 
 
@@ -86,12 +91,25 @@ def test_a_joint_run_reads_as_it_did(here: Path, golden: Golden) -> None:
         for one, brief in ((whole, False), (whole, True), (short, True), (none, False))
         if (findings := one.findings) is not None
     ]
+    assert whole.findings is not None
+    general = tuple(one for one in whole.findings.trainings if one[0].stage != SPECIAL)
+    alone = replace(whole.findings, trainings=general)
+    found.append(joint_section(whole, alone, brief=True))
     named = (("a", "b"), "as timed")
     found += [
         side_by_side("Both", (whole, short), *named),
         side_by_side("Both", (whole, none), *named, brief=True),
     ]
     golden("joint.md", page(*found))
+
+
+def test_a_policy_under_every_order_reads_as_it_did(here: Path, golden: Golden) -> None:
+    sweeps = read_sweeps(here / "joint" / "sweeps" / "000.npz")
+    units = read_search(here / "joint").units
+    said = {"policy": "p", "definition": "choices@1", "seed": 3}
+    calm = {NORMAL: sweeps[NORMAL]}
+    found = [orders_data(some, units, 2) for some in (sweeps, calm)]
+    golden("orders.md", page(*(orders_section({**said, **one}, units) for one in found)))
 
 
 def test_runs_are_listed_as_they_were(here: Path, golden: Golden) -> None:
