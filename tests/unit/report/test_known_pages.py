@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -64,7 +65,12 @@ from wfbench.report.formats.terminal import show_report
 from wfbench.report.formats.tidy_csv import render_csv
 from wfbench.report.sections import baseline, plugins, runs
 from wfbench.report.sections.policies import board_section, exported_section, transfer_section
-from wfbench.report.sections.revisions import bisection_section, revisions_section
+from wfbench.report.sections.revisions import (
+    bisection_section,
+    decode_revisions,
+    revisions_data,
+    revisions_section,
+)
 from wfbench.report.sections.scaling import growth_lines, scaling_exhibits
 from wfbench.report.sections.settings import doctor_section
 from wfbench.report.sections.sources import Sources
@@ -149,8 +155,10 @@ def _revisions() -> list[Section]:
         cell("start-up", Verdict.NO_CHANGE, 1.0),
     )
     found = RevisionCheck(*built, Effort(), cells, notes=("busy",))
+    stored = json.loads(json.dumps(revisions_data(found, exit_code=1)))
     return [
         revisions_section(found),
+        revisions_section(decode_revisions({"schema": "made/1", **stored})),
         revisions_section(replace(found, cells=cells[2:]), strict=True),
         revisions_section(replace(found, cells=cells[3:])),
         revisions_section(replace(found, cells=(), failures={"shm": "worker 0 died"})),
@@ -214,6 +222,12 @@ def _runs() -> list[Section]:
     two = replace(one, name="r2", status="interrupted", seed=None, machine="two", figures={})
     odd = replace(one, name="r3", status="broken")
     entries = (Entry(one, 100.0, None), Entry(two, 110.0, 0.1))
+    last = replace(two, says="it is slow: by far", commit="abc")
+    slower = tuple(
+        Entry(one if n < 8 else last, 100.0 - n % 3 - n // 8 * 50, 0.1) for n in range(16)
+    )
+    figures = [FigureHistory("rate", slower), FigureHistory("cpu", entries)]
+    figures.append(FigureHistory("memory", entries[:1]))
     sound, bad = FileCheck("a.json"), FileCheck("b.json", "no JSON")
     return [
         runs.runs_section((one, two), WHERE),
@@ -221,6 +235,8 @@ def _runs() -> list[Section]:
         *(runs.record_section(record, {"a": 3 << 20, "b": 1 << 19}) for record in (one, two, odd)),
         runs.history_section(FigureHistory("rate", entries)),
         runs.history_section(FigureHistory("rate", entries[:1])),
+        runs.figures_section(figures, Path("results")),
+        runs.figures_section(figures[1:], Path()),
         runs.validation_section({"r1": (sound, sound), "r2": (sound, bad)}),
         runs.validation_section({"r1": (sound,)}),
     ]
