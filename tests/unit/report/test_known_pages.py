@@ -71,7 +71,7 @@ from wfbench.report.sections.revisions import (
     revisions_data,
     revisions_section,
 )
-from wfbench.report.sections.scaling import growth_lines, scaling_exhibits
+from wfbench.report.sections.scaling import growth_lines, rate_curves, scaling_exhibits
 from wfbench.report.sections.settings import doctor_section
 from wfbench.report.sections.sources import Sources
 from wfbench.search.board import BoardEntry
@@ -292,26 +292,28 @@ def _scaling() -> list[Section]:
         )
         rate, cpu, memory = (
             Growth(kind, level, knee, "too few")  # type: ignore[arg-type]
-            for level in (2500.0, 0.5e6, None if n else 2.0**-19)
+            for level in (2500.0, 0.5e6, None if n else 2.0**-23)
         )
         along = "workers" if n else "environments"
         return GrowthCurve("shm", along, n, samples, rate, cpu, memory)
 
     curves = (
         *(curve(None, "flat"), curve(8, "linear"), curve(None, "knee", 127.0)),
-        *(curve(None, "falls", 1500.0), curve(None, "unknown")),
+        *(curve(None, "falls", 1500.0), curve(None, "unknown"), curve(None, "linear")),
     )
-    shares = {"messages": 0.5, "caller": 0.3, "workers": 0.2}
+    shares = {"messages": 0.75, "caller": 0.2, "workers": 0.05}
     predictions = (
-        Prediction("shm", 64, 2, 2, "here", 900.0, shares, 1000.0),
+        Prediction("shm", 64, 2, 2, "here", 400.0, shares, 1000.0),
         Prediction("shm", 64, 64, 64, "64 cores", 9000.0, shares),
     )
     costs = (
-        CollectorCosts("shm", StepCosts(1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 0.07), "", predictions),
+        CollectorCosts("shm", StepCosts(1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 0.75), "", predictions),
         CollectorCosts("pipe", None, "too few points", ()),
     )
     headline = Check("grows", "good", "; ".join(growth_lines(curves)))
-    parts = [scaling_exhibits(curves, costs), scaling_exhibits(curves[:1], ())]
+    parts = [list(scaling_exhibits(curves, costs)), list(scaling_exhibits(curves[:1], ()))]
+    far = [[("a", x, Estimate(y)) for x, y in ((1, 1.0), (2, end))] for end in (30.0, 30.5)]
+    parts += [[rate_curves("workers", rows) for rows in far]]
     return [Section("Scaling", "bench", headline, exhibits=tuple(part)) for part in parts]
 
 

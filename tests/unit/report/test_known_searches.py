@@ -22,6 +22,7 @@ from wfbench.search.history import RecordedSearch, read_search
 KEPT = Path(__file__).parents[2] / "formats" / "data" / "search-2"
 FOLLOWED = {"compliant": True, "status": "compliant", "reason": "threshold", "compliance": 1.0}
 BROKEN = {"status": "hopeless", "reason": "not-finite", "score": None, "best": False}
+GIVEN_UP = {"status": "hopeless", "reason": "collapsed", "compliance": None}
 Events = list[dict[str, Any]]
 
 
@@ -77,7 +78,7 @@ def _runs() -> dict[str, RecordedSearch]:
     other = {"seed": 1, "lr": 0.01, "n_envs": 8, "threshold": 0.5, "gamma": 0.5, "clip": 0.1}
     return {
         "good": _altered("good", {0: FOLLOWED, 2: {"score": -16.0}}, _again),
-        "bad": _altered("bad", {0: BROKEN, 1: {"compliance": None}}, _failed, **other),
+        "bad": _altered("bad", {0: BROKEN, 1: GIVEN_UP}, _failed, **other),
         "smoke": _altered("smoke", {2: FOLLOWED}, smoke=True, score="evaluate:5", seed=2),
         "begun": _altered("begun", {}, lambda events: events[:6], seed=3),
     }
@@ -88,7 +89,8 @@ def test_searches_with_chosen_results_read_as_they_did(golden: Callable[[str, st
     runs = _runs()
     sections = [search_section(one, host) for one in runs.values()]
     sections += [search_section(one, host, brief=True) for one in runs.values()]
-    sections += [search_section(_altered("none", {}, lambda events: events[:1]), host, brief=True)]
+    none = _altered("none", {}, lambda events: events[:1])
+    sections += [search_section(none, host, brief=brief) for brief in (False, True)]
     golden("searches.md", page(*sections))
 
 
