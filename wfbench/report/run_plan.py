@@ -50,7 +50,7 @@ class RunPlan:
 
     def label(self, event: Event) -> str:
         """Return what is trained: its stage in a joint run, else its order."""
-        number = event.get("workflow", 0)
+        number = event["workflow"]
         for stage, planned in self.stages.items():
             count = planned["trainings"]
             if number < count:

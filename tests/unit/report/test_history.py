@@ -14,6 +14,7 @@ from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Sample, 
 from wfbench.benchmarks.measure.saved import SessionWriter
 from wfbench.cli.main import main
 from wfbench.contract import EnvRef, UsageError
+from wfbench.report.catalogue import RunRecord, histories, history_of, latest
 
 MEASURED = Measurement(
     *(0.5, 0.1, 1.0, 1.0, 0.0, 1000, 10, 2**20, dict.fromkeys(PHASES, 0.25)),
@@ -95,3 +96,24 @@ def test_misuse_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     ):
         assert main(words) == 2
         assert said in capfd.readouterr().err
+
+
+def test_only_complete_runs_of_the_same_work_are_followed() -> None:
+    first = RunRecord(
+        *("a", Path("a"), "bench", "complete", "1", "", "work"), figures={"rate": 100.0}
+    )
+    change = dataclasses.replace
+    records = [
+        first,
+        change(first, name="other", workload="else"),
+        change(first, name="cut", status="interrupted"),
+        change(first, name="empty", figures={}),
+        change(first, name="b", figures={"rate": 150.0}),
+    ]
+    found = history_of(records, first, None)
+    told = [(entry.record.name, entry.value, entry.change) for entry in found.entries]
+    assert told == [("a", 100.0, None), ("b", 150.0, 0.5)]
+    assert latest(records[:-1]).name == "other"
+    grown = change(first, name="c", figures={"rate": 90.0, "cpu": 2.0})
+    [same] = histories([first, grown])
+    assert [one.figure for one in same] == ["rate", "cpu"]

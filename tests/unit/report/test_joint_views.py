@@ -181,8 +181,11 @@ def test_what_the_headline_says_is_not_said_again() -> None:
     assert render_markdown(report).count("Orders differ") == 1
 
 
-def test_the_evaluation_of_a_joint_policy_shows_code_against_judge() -> None:
-    names = [f"order {i}" for i in range(24)]
+@pytest.mark.parametrize(("orders", "crossed"), [(12, 12), (13, 7), (24, 12)])
+def test_the_evaluation_of_a_joint_policy_shows_code_against_judge(
+    orders: int, crossed: int
+) -> None:
+    names = [f"order {i}" for i in range(orders)]
     row = {"return": -1.0, "half_interval": 0.1, "choices_per_episode": 2.0, "right": 0.9}
     values = {
         "policy": "p",
@@ -190,7 +193,7 @@ def test_the_evaluation_of_a_joint_policy_shows_code_against_judge() -> None:
         "seed": 0,
         "stress": 0,
         "mean_return": -1.0,
-        "followed": 24,
+        "followed": orders,
         "untested": 0,
         "orders": [{"order": name, "status": "followed", **row} for name in names],
         "judges": names,
@@ -200,8 +203,8 @@ def test_the_evaluation_of_a_joint_policy_shows_code_against_judge() -> None:
     assert found.title == "Evaluation of joint policy p by order"
     _, matrix = found.exhibits
     assert matrix.title == "Does behaviour follow the order?"
-    assert len(matrix.table.rows) == 12 * 12
-    assert sum(cell[2] == 1.0 for cell in matrix.table.rows) == 12
-    never = {**values, "right_by": [[None] * 24] * 24, "joint": False}
+    assert len(matrix.table.rows) == crossed**2
+    assert sum(cell[2] == 1.0 for cell in matrix.table.rows) == crossed
+    never = {**values, "right_by": [[None] * orders] * orders, "joint": False}
     assert len(orders_section(never).exhibits) == 1
     assert orders_section(never).title == "Evaluation of p by order"

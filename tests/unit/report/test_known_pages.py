@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
+from known_pages import page
 from rich.console import Console
 
 from wfbench.benchmarks.compare.learning_runs import LearningCurve, LearningRun, TrainingPoint
@@ -59,13 +61,17 @@ from wfbench.report.document import (
 )
 from wfbench.report.formats.html import NARROW, WIDE, draw, render_html
 from wfbench.report.formats.junit import render_junit
-from wfbench.report.formats.markdown import render_markdown
 from wfbench.report.formats.terminal import show_report
 from wfbench.report.formats.tidy_csv import render_csv
 from wfbench.report.sections import baseline, plugins, runs
 from wfbench.report.sections.policies import board_section, exported_section, transfer_section
-from wfbench.report.sections.revisions import bisection_section, revisions_section
-from wfbench.report.sections.scaling import growth_lines, scaling_exhibits
+from wfbench.report.sections.revisions import (
+    bisection_section,
+    decode_revisions,
+    revisions_data,
+    revisions_section,
+)
+from wfbench.report.sections.scaling import growth_lines, rate_curves, scaling_exhibits
 from wfbench.report.sections.settings import doctor_section
 from wfbench.report.sections.sources import Sources
 from wfbench.search.board import BoardEntry
@@ -149,8 +155,10 @@ def _revisions() -> list[Section]:
         cell("start-up", Verdict.NO_CHANGE, 1.0),
     )
     found = RevisionCheck(*built, Effort(), cells, notes=("busy",))
+    stored = json.loads(json.dumps(revisions_data(found, exit_code=1)))
     return [
         revisions_section(found),
+        revisions_section(decode_revisions({"schema": "made/1", **stored})),
         revisions_section(replace(found, cells=cells[2:]), strict=True),
         revisions_section(replace(found, cells=cells[3:])),
         revisions_section(replace(found, cells=(), failures={"shm": "worker 0 died"})),
@@ -160,13 +168,16 @@ def _revisions() -> list[Section]:
 def _baselines() -> list[Section]:
     cells = tuple(
         BaselineCell(
-            Case(label, "m:A", {}, EnvRef("made", "m:E"), 4, "random", deterministic=True),
+            Case(label, "m:A", {}, EnvRef("made", "m:E"), 4, policy, deterministic=True),
             (0, 1, 2, 3),
             tuple(ratios),
             (100.0, 110.0, 120.0, 130.0),
             5.0,
         )
-        for label, ratios in (("reference", (0.0,) * 4), ("a", (0.6, 0.7, 0.8, 0.9)))
+        for label, policy, ratios in (
+            ("reference", "random", (0.0,) * 4),
+            ("a", "small", (0.6, 0.7, 0.8, 0.9)),
+        )
     )
     speed = Baseline(
         *("main", "then", "reference", Settings(rounds=4), cells, MACHINE),
@@ -186,7 +197,7 @@ def _baselines() -> list[Section]:
     twice = replace(speed, cells=(*cells, cells[1]), command=(), foreign_cores=None)
     noises = (
         Noise("a", 4, (0.1,), 12, 0.034, 0.01, 0.12),
-        Noise("b", 8, (0.1,), 12, 0.5, 0.02, None),
+        Noise("b", 8, (0.1,), 12, 0.5, 0.25, None),
     )
     calibration = Calibration("then", MACHINE, Settings(rounds=30), 6, 0.07, noises)
     return [
@@ -211,6 +222,12 @@ def _runs() -> list[Section]:
     two = replace(one, name="r2", status="interrupted", seed=None, machine="two", figures={})
     odd = replace(one, name="r3", status="broken")
     entries = (Entry(one, 100.0, None), Entry(two, 110.0, 0.1))
+    last = replace(two, says="it is slow: by far", commit="abc")
+    slower = tuple(
+        Entry(one if n < 8 else last, 100.0 - n % 3 - n // 8 * 50, 0.1) for n in range(16)
+    )
+    figures = [FigureHistory("rate", slower), FigureHistory("cpu", entries)]
+    figures.append(FigureHistory("memory", entries[:1]))
     sound, bad = FileCheck("a.json"), FileCheck("b.json", "no JSON")
     return [
         runs.runs_section((one, two), WHERE),
@@ -218,6 +235,8 @@ def _runs() -> list[Section]:
         *(runs.record_section(record, {"a": 3 << 20, "b": 1 << 19}) for record in (one, two, odd)),
         runs.history_section(FigureHistory("rate", entries)),
         runs.history_section(FigureHistory("rate", entries[:1])),
+        runs.figures_section(figures, Path("results")),
+        runs.figures_section(figures[1:], Path()),
         runs.validation_section({"r1": (sound, sound), "r2": (sound, bad)}),
         runs.validation_section({"r1": (sound,)}),
     ]
@@ -273,26 +292,28 @@ def _scaling() -> list[Section]:
         )
         rate, cpu, memory = (
             Growth(kind, level, knee, "too few")  # type: ignore[arg-type]
-            for level in (2500.0, 0.5e6, None if n else 2.0**-19)
+            for level in (2500.0, 0.5e6, None if n else 2.0**-23)
         )
         along = "workers" if n else "environments"
         return GrowthCurve("shm", along, n, samples, rate, cpu, memory)
 
     curves = (
         *(curve(None, "flat"), curve(8, "linear"), curve(None, "knee", 127.0)),
-        *(curve(None, "falls", 1500.0), curve(None, "unknown")),
+        *(curve(None, "falls", 1500.0), curve(None, "unknown"), curve(None, "linear")),
     )
-    shares = {"messages": 0.5, "caller": 0.3, "workers": 0.2}
+    shares = {"messages": 0.75, "caller": 0.2, "workers": 0.05}
     predictions = (
-        Prediction("shm", 64, 2, 2, "here", 900.0, shares, 1000.0),
+        Prediction("shm", 64, 2, 2, "here", 400.0, shares, 1000.0),
         Prediction("shm", 64, 64, 64, "64 cores", 9000.0, shares),
     )
     costs = (
-        CollectorCosts("shm", StepCosts(1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 0.07), "", predictions),
+        CollectorCosts("shm", StepCosts(1e-6, 2e-6, 3e-6, 4e-6, 5e-6, 6e-6, 0.75), "", predictions),
         CollectorCosts("pipe", None, "too few points", ()),
     )
     headline = Check("grows", "good", "; ".join(growth_lines(curves)))
-    parts = [scaling_exhibits(curves, costs), scaling_exhibits(curves[:1], ())]
+    parts = [list(scaling_exhibits(curves, costs)), list(scaling_exhibits(curves[:1], ()))]
+    far = [[("a", x, Estimate(y)) for x, y in ((1, 1.0), (2, end))] for end in (30.0, 30.5)]
+    parts += [[rate_curves("workers", rows) for rows in far]]
     return [Section("Scaling", "bench", headline, exhibits=tuple(part)) for part in parts]
 
 
@@ -309,16 +330,6 @@ MADE: dict[str, Callable[[], list[Section]]] = {
 }
 
 
-def _dated(*sections: Section) -> Report:
-    return Report("Known", "2026-01-01T00:00:00+00:00", "1.0", sections)
-
-
-def _read(report: Report) -> str:
-    """Return the report in Markdown, and how its tables would be drawn."""
-    drawn = [repr(exhibit.picture) for one in report.sections for exhibit in one.exhibits]
-    return "\n".join([render_markdown(report).replace(str(KEPT), "KEPT"), *drawn])
-
-
 def _on_screen(report: Report) -> str:
     out = io.StringIO()
     show_report(report, Console(file=out, width=100, color_system=None, markup=False, emoji=False))
@@ -329,7 +340,7 @@ def _on_screen(report: Report) -> str:
 def test_a_result_with_chosen_values_reads_as_it_did(
     kind: str, golden: Callable[[str, str], None]
 ) -> None:
-    golden(f"{kind}.md", _read(_dated(*MADE[kind]())))
+    golden(f"{kind}.md", page(*MADE[kind]()))
 
 
 def test_what_was_kept_reads_as_it_did(
@@ -339,7 +350,7 @@ def test_what_was_kept_reads_as_it_did(
     host = load_plugins(PluginSettings(external=False))
     names = ("bench", "search-2", "matrix-2", "landscape.json", "searchers.json")
     found = Sources(KEPT, host).report([str(KEPT / name) for name in names])
-    golden("kept.md", _read(_dated(*found.sections)))
+    golden("kept.md", page(*found.sections).replace(str(KEPT), "KEPT"))
 
 
 def test_formats_place_everything_where_it_was(

@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from known_pages import page
 
 from wfbench.contract import Order, Published
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, short_names
 from wfbench.report.catalogue import list_runs
 from wfbench.report.console import console, print_json
-from wfbench.report.document import Report, Section
-from wfbench.report.formats.markdown import render_markdown
+from wfbench.report.document import Section
 from wfbench.report.run_lines import PlainLines, print_event
 from wfbench.report.sections.bench import saved_bench_section
 from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
-from wfbench.report.sections.joint import joint_section
+from wfbench.report.sections.joint import joint_section, orders_data, orders_section
 from wfbench.report.sections.matrix import side_by_side
 from wfbench.report.sections.settings import config_data, config_section
 from wfbench.search.answer.records import PairEffect
@@ -35,16 +35,12 @@ from wfbench.search.evaluation import CrossRow, EvaluationCell
 from wfbench.search.history import read_search
 from wfbench.settings.selection import select
 from wfbench.settings.sources import ConfigSource, resolve
+from wfbench.store.event_log import plain
+from wfbench.store.events import SPECIAL
+from wfbench.store.sweeps import NORMAL, read_sweeps
 
 TESTS = Path(__file__).parents[2]
 Golden = Callable[[str, str], None]
-
-
-def _read(*sections: Section) -> str:
-    """Return the sections in Markdown, and how their tables would be drawn."""
-    report = Report("Known", "2026-01-01T00:00:00+00:00", "1.0", sections)
-    drawn = [repr(exhibit.picture) for one in sections for exhibit in one.exhibits]
-    return "\n".join([render_markdown(report), *drawn])
 
 
 @pytest.fixture
@@ -73,13 +69,16 @@ def test_precedences_are_left_out_only_where_it_is_brief(here: Path) -> None:
     )
     findings = replace(run.findings)
     vars(findings)["answer"] = replace(run.findings.answer, effects=effects)
-    rows = [
-        exhibit.table.rows
+    whole, brief = (
+        [
+            exhibit.table.rows
+            for exhibit in joint_section(run, findings, brief=brief).exhibits
+            if exhibit.title == "Which precedence matters?"
+        ]
         for brief in (False, True)
-        for exhibit in joint_section(run, findings, brief=brief).exhibits
-        if exhibit.title == "Which precedence matters?"
-    ]
-    [[(pair, effect, *_, matters)]] = rows
+    )
+    assert brief == []
+    [[(pair, effect, *_, matters)]] = whole
     assert (pair, effect, matters) == ("U before E", 2.5, True)
 
 
@@ -92,12 +91,25 @@ def test_a_joint_run_reads_as_it_did(here: Path, golden: Golden) -> None:
         for one, brief in ((whole, False), (whole, True), (short, True), (none, False))
         if (findings := one.findings) is not None
     ]
+    assert whole.findings is not None
+    general = tuple(one for one in whole.findings.trainings if one[0].stage != SPECIAL)
+    alone = replace(whole.findings, trainings=general)
+    found.append(joint_section(whole, alone, brief=True))
     named = (("a", "b"), "as timed")
     found += [
         side_by_side("Both", (whole, short), *named),
         side_by_side("Both", (whole, none), *named, brief=True),
     ]
-    golden("joint.md", _read(*found))
+    golden("joint.md", page(*found))
+
+
+def test_a_policy_under_every_order_reads_as_it_did(here: Path, golden: Golden) -> None:
+    sweeps = read_sweeps(here / "joint" / "sweeps" / "000.npz")
+    units = read_search(here / "joint").units
+    said = {"policy": "p", "definition": "choices@1", "seed": 3}
+    calm = {NORMAL: sweeps[NORMAL]}
+    found = [orders_data(some, units, 2) for some in (sweeps, calm)]
+    golden("orders.md", page(*(orders_section({**said, **one}, units) for one in found)))
 
 
 def test_runs_are_listed_as_they_were(here: Path, golden: Golden) -> None:
@@ -128,7 +140,30 @@ def test_a_bench_run_in_which_everything_went_wrong_says_so(here: Path, golden: 
     for kept in (len(lines), 3, 0):
         log.write_bytes(b"".join(_spoil(line, n) for n, line in enumerate(lines[:kept])))
         found.append(saved_bench_section(here / "bench"))
-    golden("bench.md", _read(*found))
+    golden("bench.md", page(*found))
+
+
+def test_a_bench_run_of_one_size_and_two_sources_reads_as_it_did(
+    here: Path, golden: Golden
+) -> None:
+    config = json.loads((here / "bench" / "config.json").read_text())
+    for number, (case, workers) in enumerate(zip(config["cases"], (0, 1, 1, 2), strict=True)):
+        case |= {"n_envs": 2, "source": f"source {number % 2}", "policy": f"policy {number}"}
+        case["options"]["workers"] = workers
+    log = here / "bench" / "samples.jsonl"
+    first, *others = map(json.loads, log.read_bytes().splitlines())
+    first |= {"measurement": None, "skipped": "it needs a display"}
+    kept = [first, *(one for one in others if one["case"] != first["case"])]
+    log.write_text("".join(f"{json.dumps(one)}\n" for one in kept))
+    found = []
+    for sources in (2, 1):
+        for case in config["cases"][:2]:
+            case["source"] = case["source"] if sources == 2 else ""
+        for case in config["cases"][2:]:
+            case["source"] = case["source"] if sources == 2 else "source 0"
+        (here / "bench" / "config.json").write_text(json.dumps(config))
+        found.append(saved_bench_section(here / "bench"))
+    golden("bench-sources.md", page(*found))
 
 
 def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> None:
@@ -138,11 +173,13 @@ def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> Non
 
     def crossed(apart: float, own: Order | None, judges: Sequence[Order] = orders) -> Section:
         rows = [
-            CrossRow(one, -float(n), np.full(len(judges), 0.25), n / 10)
+            CrossRow(one, -float(n), np.full(len(judges), 0.25), n / 8)
             for n, one in enumerate(judges)
         ]
         for place, row in enumerate(rows):
             row.compliance[place] += apart
+        if len(rows) > 1:
+            rows[1].compliance[0] = math.nan  # nothing tested it
         data = cross_data(judges, rows, own, units)
         return evaluation_section({**said, **data}, short_names(units))
 
@@ -157,7 +194,15 @@ def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> Non
         published = [Published("they", {("one", 30): -3.0, ("two", 60): -4.5}, "there")]
         return evaluation_section({**said, **more, **cells_data([*cells, unknown], published)})
 
+    nan = np.array([0.5, *[math.nan] * 5])
+    untold = {
+        **said,
+        **plain(cross_data(orders, [CrossRow(orders[0], 0.0, nan, 0.0)], None, units)),
+    }
     sections = (
+        evaluation_section(untold),
+        evaluation_section({**untold, "by_the_order_given": 0.1, "by_other_orders": 0.0}),
+        evaluation_section({**untold, "by_the_order_given": 0.1, "by_other_orders": None}),
         crossed(0.5, orders[0]),
         crossed(0.125, None),
         crossed(0.0625, orders[1]),
@@ -165,7 +210,7 @@ def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> Non
         played(["one", "two"], order="A>B>C", joint=True),
         played([None], order="A>B>C"),
     )
-    golden("evaluation.md", _read(*sections))
+    golden("evaluation.md", page(*sections))
 
 
 def test_a_configuration_shows_what_differs() -> None:

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from wfbench.report.document import Column
+from wfbench.report.run_lines import PlainLines
 from wfbench.report.run_live import LiveView, ProcessTree, RunPanel, sparkline
 from wfbench.report.run_plan import RunPlan
 from wfbench.report.written import duration, fixed, interval, many, short
@@ -79,7 +80,15 @@ def test_the_last_five_trainings_are_listed_and_all_are_counted() -> None:
 def test_speed_and_curve_are_those_of_the_last_updates() -> None:
     panel = RunPanel("")
     panel(begun())
-    panel({"event": "workflow-started", "order": "A>B", "budget_steps": 1000, "time": {}})
+    panel(
+        {
+            "event": "workflow-started",
+            "workflow": 0,
+            "order": "A>B",
+            "budget_steps": 1000,
+            "time": {},
+        }
+    )
     for _ in range(30):
         panel(update(steps=400, work=2.0))
     assert panel.pace == 5.0
@@ -93,7 +102,9 @@ def test_speed_and_curve_are_those_of_the_last_updates() -> None:
     assert shown.count("█") == 40
     panel(update())
     assert drawn(panel).count("█") == 40
-    panel({"event": "workflow-started", "order": "B>A", "budget_steps": 8, "time": {}})
+    panel(
+        {"event": "workflow-started", "workflow": 0, "order": "B>A", "budget_steps": 8, "time": {}}
+    )
     assert panel.workflow_share == 0.0
     assert "█" not in drawn(panel)
 
@@ -135,7 +146,15 @@ def test_the_search_that_was_heard_of_last_is_drawn_whole() -> None:
     panels = [live.watch("one"), live.watch("two")]
     for panel in (*panels, panels[0]):
         panel({**begun(), "run": f"run{panels.index(panel)}"})
-        panel({"event": "workflow-started", "order": "A>B", "budget_steps": 8, "time": {}})
+        panel(
+            {
+                "event": "workflow-started",
+                "workflow": 0,
+                "order": "A>B",
+                "budget_steps": 8,
+                "time": {},
+            }
+        )
     out = io.StringIO()
     Console(file=out, width=120).print(live.render())
     assert "run0" in out.getvalue()
@@ -165,6 +184,45 @@ def test_a_part_of_a_run_is_told_by_what_was_done_since() -> None:
     assert joint.current(update(1, steps=500)) == 1.0
     assert joint.current(update(2, steps=10)) == 0.2
     assert joint.current(update(3, steps=10)) == 0.0
+    single = {"joint": {"trainings": 1, "steps": 1, "evaluation_steps": 0}}
+    assert RunPlan.of({"workflows": 1, "stages": single}).current(update(0, steps=1)) == 1.0
+    assert "0/0" in drawn(RunPanel("not begun"))
+
+
+def test_lines_of_a_joint_run_say_how_long_it_takes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First 50 of 310 took 100 s, as evaluation costs 0.3; then 170 of 290, as it costs 0.2."""
+    now = [0.0]
+    monkeypatch.setattr("wfbench.report.run_lines.monotonic", lambda: now[0])
+    lines = PlainLines("a")
+    start = begun(3, stages=STAGES, definition="choices@1")
+    PlainLines()({**start, "event": "run-resumed", "finished": 2})
+    lines(start)
+    now[0] = 100.0
+    lines(update(0, steps=50, work=2.0))
+    more = {"env_steps": 100, "evaluation_steps": 100, "counted": 1.5, "definition": "choices@1"}
+    lines(ended(0, compliant=False, time={"work": 4.0}, says=["so it is"], **more))
+    now[0] = 200.0
+    lines(update(1, steps=50, work=2.0))
+    lines(ended(1, compliant=True, says=["so it is", "and so"], **more))
+    lines({"event": "worker-lost", "workflow": 2, "order": "A>B", "cause": "gone", "time": {}})
+    lines({"event": "warning", "text": "look out", "time": {}})
+    going = "0.50 of 1.5 choices per episode  return -3.0  50 steps"
+    kept = "0.75 of 1.5 choices per episode  return -1.2  100 steps"
+    named = "run: env, collector, trainer, searcher, seed seed, compliance by choices@1"
+    assert capsys.readouterr().out.splitlines() == [
+        f"resuming {named}",
+        f"a: run {named}",
+        f"a: [1/3] joint 1 of 2  right {going}  about 8 min 40 s left",
+        f"a: [1/3] joint 1 of 2  right {kept}",
+        "a:     so it is",
+        f"a: [2/3] joint 2 of 2  right {going}  about 2 min 21 s left",
+        f"a: [2/3] joint 2 of 2  right {kept}  ended by threshold",
+        "a:     and so",
+        "a: [3/3] specialised A>B  lost (gone), will be retried",
+        "a: warning: look out",
+    ]
 
 
 def test_bars_stay_within_their_ends() -> None:

@@ -129,7 +129,8 @@ def test_every_moment_of_a_run_is_drawn_as_it_was(golden: Callable[[str, str], N
         "best": True,
         "time": time,
     }
-    start = {"event": "workflow-started", "order": "A>B", "budget_steps": 100, "time": time}
+    start = {"event": "workflow-started", "workflow": 0, "order": "A>B", "time": time}
+    start |= {"budget_steps": 100}
     named = {name: name for name in ("run", "env", "collector", "trainer", "searcher", "seed")}
     begun = {"event": "run-started", "workflows": 2, "time": time, **named}
     worse = {**update, "env_steps": 75, "compliance": 0.3, "return": -2.5}

@@ -12,6 +12,7 @@ import pytest
 from wfbench.contract import UsageError
 from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
 from wfbench.report.document import Exhibit, Section
+from wfbench.report.sections.result_files import file_section
 from wfbench.report.sections.search import search_section
 from wfbench.report.sections.sources import Sources
 from wfbench.search.history import read_search
@@ -258,6 +259,23 @@ def test_a_file_that_is_none_is_refused_in_one_line(text: str, said: str, tmp_pa
     (tmp_path / "f.json").write_text(text)
     with pytest.raises(UsageError, match=said):
         Sources(tmp_path).report([str(tmp_path / "f.json")])
+
+
+def test_a_file_that_is_missing_is_named_without_a_number(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        file_section(tmp_path / "f.json")
+    assert str(caught.value) == f"cannot read {tmp_path / 'f.json'}: No such file or directory"
+
+
+def test_the_units_of_an_evaluation_are_those_of_its_orders(tmp_path: Path) -> None:
+    row = {"order": "B>A", "return": -1.0, "actions_changed": 0.0, "compliance": [0.5]}
+    values = {"schema": "wfbench/cross-evaluation/1", "policy": "p", "definition": "choices@1"}
+    values |= {"seed": 0, "by_the_order_given": 0.5, "by_other_orders": None}
+    (tmp_path / "f.json").write_text(json.dumps({**values, "judges": ["B>A"], "rows": [row]}))
+    *_, by_distance = file_section(tmp_path / "f.json").exhibits
+    assert by_distance.table.rows == (("mean over orders", 0, 0.5, 1),)
+    (tmp_path / "f.json").write_text(json.dumps({**values, "judges": [], "rows": []}))
+    assert len(file_section(tmp_path / "f.json").exhibits) == 2
 
 
 def test_a_run_that_is_cut_short_is_open(host: PluginHost, tmp_path: Path) -> None:

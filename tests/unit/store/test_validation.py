@@ -79,6 +79,17 @@ def _drop(file: Path) -> None:
         ("search/checkpoints/.x.tmp", _append(b"half"), "never finished"),
         ("search/policy.npz", _change(b"PK", b"no"), "not a file of plain arrays"),
         ("search/evaluations/003.json", _append(b"{}"), "has schema None"),
+        (
+            "search/events.jsonl",
+            lambda file: file.write_bytes(b"x" * 41),
+            f"line 1, the last one, is torn: '{'x' * 40}'",
+        ),
+        (
+            "search/events.jsonl",
+            lambda file: file.write_bytes(b"[]\nx"),
+            "line 2, the last one, is",
+        ),
+        ("search/events.jsonl", _drop, "cannot be read: No such file or directory"),
         ("bench/samples.jsonl", _append(b'{"case"'), "line 9, the last one, is torn"),
         ("bench/samples.jsonl", _change(b'"case":0', b'"case":7'), "no case 7"),
         ("matrix/matrix.json", _change(b'"cells"', b'"cell"'), "does not list its searches"),

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from wfbench.report.written import short
-
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -38,7 +36,7 @@ class Scale:
         """Return round numbers along it."""
         if self.log:
             return _log_ticks(self.low, self.high, wanted)
-        step = _step((self.high - self.low) / max(1, wanted))
+        step = _step((self.high - self.low) / wanted)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         found = [number * step for number in range(first, last + 1)]
         return [tick for tick in found if not self.whole or tick.is_integer()]
@@ -53,7 +51,7 @@ def linear(
         low, high = min(low, 0.0), max(high, 0.0)
     if low == high:
         low, high = (0.0, 1.0) if low == 0 else (low - abs(low) / 2, high + abs(high) / 2)
-    step = _step((high - low) / max(1, wanted))
+    step = _step((high - low) / wanted)
     return Scale(
         math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, start, end
     )
@@ -74,9 +72,7 @@ def tick_label(value: float) -> str:
         return f"{value / 1e6:g} M"
     if size >= 1e4:
         return f"{value / 1e3:g} k"
-    if size >= 1 or value == 0:
-        return f"{value:,.10g}"
-    return short(value).rstrip("0").rstrip(".") if size >= 1e-3 else f"{value:.1e}"
+    return f"{value:,.10g}" if size >= 1e-3 or value == 0 else f"{value:.1e}"
 
 
 def _range(values: Iterable[float]) -> tuple[float, float]:

@@ -113,8 +113,8 @@ def _played(values: Values, units: Sequence[str] | None) -> Parts:
     total, order = values.get("total"), values.get("order")
     says = f"return on fresh seeds in {len(cells)} cells of red agent and horizon"
     if total is not None:
-        board = values.get("leader_board") or {}
-        others = ", ".join(f"{name} {short(sum(row['cells']))}" for name, row in board.items())
+        board = values["leader_board"].items()
+        others = ", ".join(f"{name} {short(sum(row['cells']))}" for name, row in board)
         says = f"return on fresh seeds, summed where results are published: {short(total)}"
         says += f" ({others})"
     notes = [_FRESH]
@@ -185,13 +185,12 @@ def _cells(cells: Sequence[EvaluationCell]) -> Exhibit:
 
 
 def _published(values: Values, cells: Sequence[EvaluationCell]) -> Iterator[Exhibit]:
-    board, total = values.get("leader_board"), values.get("total")
-    if not board or total is None:
+    if values.get("total") is None:
         return
     ours = {f"{cell.red} {cell.horizon}": cell.env_return for cell in cells}
     names = values.get("leader_board_cells", ())  # 0.1.0 did not store them
-    rows = [("this policy", total, *(ours[name] for name in names))]
-    for name, row in board.items():
+    rows = [("this policy", values["total"], *(ours[name] for name in names))]
+    for name, row in values["leader_board"].items():
         rows.append((name, sum(row["cells"]), *(row["cells"] if names else ())))
     yield Exhibit(
         title="How does it compare with the published results?",

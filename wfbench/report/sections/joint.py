@@ -25,7 +25,7 @@ _CROSSED = 12
 
 
 def joint_section(
-    search: RecordedSearch, findings: Findings, *, brief: bool = False, command: str = ""
+    search: RecordedSearch, findings: Findings, *, brief: bool, command: str = ""
 ) -> doc.Section:
     """Return the section of a joint run; `brief` leaves out what needs a picture."""
     answer, units = findings.answer, search.units

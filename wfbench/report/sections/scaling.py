@@ -15,7 +15,7 @@ from wfbench.benchmarks.scaling.curves import (
 from wfbench.benchmarks.scaling.growth import Growth
 from wfbench.benchmarks.statistics.intervals import Estimate
 from wfbench.report.document import Curves, Exhibit
-from wfbench.report.written import short
+from wfbench.report.written import fixed, short
 
 from .common import table
 
@@ -97,19 +97,19 @@ def _statements(curve: GrowthCurve) -> tuple[str, str, str]:
             "flat": f"flat, {short(rate.level)}",
             "linear": f"linear, {short(rate.level)} per {each}",
             "knee": f"{_knee(rate)}, {short(rate.level)} beyond",
-            "falls": f"falls beyond {rate.knee or 0:,.0f}, {short(rate.level)} there",
+            "falls": f"falls beyond {fixed(rate.knee, 0)}, {short(rate.level)} there",
         },
         {
             "flat": f"flat, {_over(1e6, cpu)} µs",
             "linear": "falls in proportion",
             "knee": f"{_knee(cpu)}, {_over(1e6, cpu)} µs beyond",
-            "falls": f"rises beyond {cpu.knee or 0:,.0f}, {_over(1e6, cpu)} µs there",
+            "falls": f"rises beyond {fixed(cpu.knee, 0)}, {_over(1e6, cpu)} µs there",
         },
         {
             "flat": f"linear, {_over(1 / 1024, memory)} kB per {each}",
             "linear": f"flat, {_over(1 / _MB, memory)} MB",
             "knee": f"{_knee(memory)}, {_over(1 / 1024, memory)} kB per {each} beyond",
-            "falls": f"more than linear beyond {memory.knee or 0:,.0f}",
+            "falls": f"more than linear beyond {fixed(memory.knee, 0)}",
         },
     )
     fitted = (rate, cpu, memory)
@@ -121,7 +121,7 @@ def _statements(curve: GrowthCurve) -> tuple[str, str, str]:
 
 
 def _knee(growth: Growth) -> str:
-    return f"knee at {float(f'{growth.knee or 0:.2g}'):,g}"
+    return "" if growth.knee is None else f"knee at {float(f'{growth.knee:.2g}'):,g}"
 
 
 def _over(factor: float, growth: Growth) -> str:

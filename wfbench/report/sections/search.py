@@ -17,7 +17,6 @@ from wfbench.search.job import parse_score
 from wfbench.search.landscape.from_runs import command_of
 from wfbench.search.landscape.records import Landscape
 from wfbench.store.events import (
-    HOPELESS,
     ORDER,
     RunWarning,
     UpdateFinished,
@@ -150,7 +149,7 @@ def _checks(search: RecordedSearch, finished: Sequence[WorkflowFinished]) -> Ite
         name = f"workflow {result.workflow + 1}: {search.written(result.order)}"
         says = f"compliance {fixed(result.compliance, 3)}, {result.status} ({result.reason})"
         outcome: doc.Outcome = "good" if result.compliant else "open"
-        if result.status == HOPELESS and not result.sound:
+        if not result.sound:
             outcome = "bad"
         yield doc.Check(name, outcome, says)
     for event in search.events(WorkflowFailed):
