@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from wfbench.benchmarks.compare.model import Cell, Comparison, Criteria
+from wfbench.benchmarks.compare.model import Cell, Comparison, Criteria, power_note
 from wfbench.benchmarks.compare.runs import compare_runs
+from wfbench.benchmarks.statistics.intervals import Permutation
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import NotComparableError, UsageError
 
@@ -77,3 +78,15 @@ def test_a_comparison_fails_by_its_worst_verdict(
     cells = tuple(Cell("a", "rate", "ratio", (5, 5), verdict=verdict) for verdict in verdicts)
     found = Comparison("bench", ("a",), ("b",), "ratio", cells, Criteria())
     assert bool(found.exit_code(inconclusive_fails=strict)) == code
+
+
+@pytest.mark.parametrize(("smallest", "said"), [(None, False), (0.05, False), (0.06, True)])
+def test_too_few_samples_are_told_with_their_numbers(smallest: float | None, *, said: bool) -> None:
+    untested = Cell("a", "rate", "ratio", (9, 9))
+    same = Cell("b", "rate", "ratio", (8, 8), test=Permutation(1.0, 0.5), smallest=1.0, equal=True)
+    few = Cell("c", "rate", "ratio", (3, 4), test=Permutation(1.0, 0.03), smallest=smallest)
+    notes = list(power_note([untested, same, few], Criteria(alpha=0.05)))
+    assert len(notes) == said
+    for note in notes:
+        assert note.startswith("with 3 and 4 samples and 2 cells the smallest reachable p is 0.06:")
+    assert not list(power_note([same], Criteria(alpha=0.05)))
