@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,8 @@ def search(
     cpu: str = "x",
     last: int = 3000,
     reason: str = "episodes",
+    unscored: int = 0,
+    ended: bool = True,
     orders: tuple[tuple[int, ...], ...] = ((0, 1), (1, 0)),
     **settings: Any,
 ) -> Path:
@@ -123,7 +126,7 @@ def search(
             inherited_from=None,
             status=status,
             reason=reason,
-            score=final + SHIFTS[seed] + number,
+            score=final + SHIFTS[seed] + number if number >= unscored else math.nan,
             score_sd=1.0,
             score_episodes=10,
             score_source="last-episodes:3",
@@ -144,7 +147,7 @@ def search(
         )
         entries.append(entry(done, 3000 * (number + 1)))
     end = RunFinished("workflows", len(orders), 0, None)
-    entries.append(entry(end, 3000 * len(orders)))
+    entries += [entry(end, 3000 * len(orders))] if ended else []
     lines = b"".join(json_line(encode(one, UNITS)) for one in entries)
     (path / "events.jsonl").write_bytes(lines)
     return path
@@ -326,7 +329,11 @@ def test_a_search_without_a_whole_training_and_a_broken_one_are_refused(tmp_path
 
 def told(folder: Path, found: Comparison) -> list[str]:
     """What a comparison says, without where its runs lie."""
-    lines = [f"{found.kind}, {found.basis}", *map(repr, found.cells), *map(repr, found.learned)]
+    lines = [
+        f"{found.kind}, {found.basis}, {found.old} {found.new}",
+        *map(repr, found.cells),
+        *map(repr, found.learned),
+    ]
     return [line.replace(f"{folder}/", "") for line in (*lines, *found.notes)]
 
 
@@ -339,6 +346,8 @@ def test_comparisons_of_chosen_searches_say_what_they_said(
     short = searches(tmp_path, "short", -40.0, 3, last=2000, reason="threshold", reached=1500)
     given_up = searches(tmp_path, "up", -38.0, 6, status="hopeless", reached=None)
     odd = [search(tmp_path, f"odd{seed}", seed, -30.0, trainer="ppo") for seed in (5, 6, 7)]
+    late = searches(tmp_path, "late", -40.0, 3, unscored=1, ended=False)
+    none = [search(tmp_path, f"none{seed}", seed, -40.0, unscored=2) for seed in (6, 7)]
     found = {
         "all": compare_searches(old, new),
         "early": compare_searches(old, new, steps=1000),
@@ -349,10 +358,22 @@ def test_comparisons_of_chosen_searches_say_what_they_said(
         "given up": compare_searches(given_up, old),
         "some without a partner": compare_searches(old[:6], odd),
         "one with one": compare_searches(old[:1], new[1:2]),
+        "a late score": compare_searches(late, odd),
+        "no score": compare_searches(late, none),
+        "more old groups": compare_searches([*old[:2], *new[:2]], odd[:1]),
+        "more new groups": compare_searches(new[:2], [*new[:2], *odd[:1]]),
         "two groups": compare_searches([*old[:3], *new[:2]], [*odd, *new[2:4]]),
     }
     lines = [line for name, one in found.items() for line in (f"# {name}", *told(tmp_path, one))]
     golden("searches.txt", "\n".join(lines))
+
+
+def test_groups_of_which_no_two_are_the_same_are_not_compared(tmp_path: Path) -> None:
+    first, second, third = (
+        searches(tmp_path, trainer, -1.0, 1, trainer=trainer) for trainer in ("one", "two", "three")
+    )
+    with pytest.raises(NotComparableError, match=r"no search was run on both .*three, gp-ucb$"):
+        compare_searches([*first, *second], third)
 
 
 def test_steps_of_no_run_that_goes_on_may_be_exceeded(tmp_path: Path) -> None:

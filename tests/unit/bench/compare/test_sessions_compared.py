@@ -118,8 +118,8 @@ def test_absolute_figures_of_a_busy_machine_prove_nothing():
         ({"cases": [case(x, policy="network") for x in OLD]}, "policy random / network"),
         ({"cases": [case(x, n_envs=9) for x in OLD]}, "n_envs 4 / 9"),
         (
-            {"cases": [case(x, env=dataclasses.replace(ENV, name="other")) for x in OLD]},
-            "env made / other",
+            {"cases": [case(x, env=EnvRef("other", "made:Env")) for x in OLD]},
+            "env made / other; measure both",
         ),
         (
             {"cases": [case(x, env=dataclasses.replace(ENV, options={"size": 8})) for x in OLD]},
@@ -313,6 +313,20 @@ def test_comparisons_of_chosen_sessions_say_what_they_said(
         lines += [f"# {name}: {found.kind}, {found.old} {found.new}, {found.basis}"]
         lines += [*map(repr, found.cells), *found.notes]
     golden("sessions.txt", "\n".join(lines))
+
+
+def test_a_reference_from_a_thousand_on_is_told_in_whole_numbers() -> None:
+    def measured(one: Sample, rate: float) -> Sample:
+        taken = dataclasses.replace(MEASURED, wall=1000 / rate)
+        return dataclasses.replace(one, measurement=taken)
+
+    plain = side("a", {"base": 1.0, "x": 1.0})
+    old, new = (
+        changed(plain, lambda one, rate=rate: measured(one, rate))  # type: ignore[misc]
+        for rate in (999.96, 1000.4)
+    )
+    [note] = compare_sessions(old, new).notes
+    assert note.startswith("the reference itself, base, 4 envs: 1000 -> 1,000 transitions/s")
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(1.02, False), (1.03, True)])
