@@ -101,6 +101,7 @@ def test_searches_of_chosen_worlds_are_what_they_were(
             found = regret.run_bench(searchers, world, asks=5, seeds=4, batch=batch)
             lines += [f"batch {found.batch} of seed {found.seed}"]
             lines += [*map(repr, found.searchers), *map(repr, found.rivals)]
+    lines.append(repr(regret.median_interval(np.random.default_rng(1).normal(0.0, 1.0, 40))))
     golden("searches.txt", "\n".join(lines))
 
 
