@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from wfbench.orders import all_orders, precedences, unit_pairs
+from wfbench.search import conclusion
+from wfbench.search.answer.records import Estimate, FollowingCost, PairEffect
 from wfbench.search.conclusion import Findings, half_over_seeds
 from wfbench.store.events import FREE, JOINT, NOT_FINITE, SPECIAL, WorkflowResult
 from wfbench.store.sweeps import NORMAL, STRESS, Sweep
@@ -218,6 +220,11 @@ def test_the_best_specialised_order_of_the_largest_budget_is_named() -> None:
     alone = said(*twice(swept()), special(ORDERS[0], -11.0, 100, 12))[-1]
     assert alone.startswith("Best of 1 specialised order: D>E>S>H>U at -11.00")
     assert alone.endswith("(untested: 48 choices).")
+    result, sweeps = special(ORDERS[0], -11.0, 100, 12)
+    fifty = np.array([[12, 12, 12, 14]])
+    enough = replace(sweeps[NORMAL], choices=fifty, right=fifty)
+    tested = said(*twice(swept()), (result, {NORMAL: enough}))[-1]
+    assert tested.endswith("(100.0% of its choices right).")
 
 
 @pytest.mark.parametrize(("seeds", "half"), [(1, math.nan), (2, 12.706), (4, 1.837)])
@@ -225,3 +232,43 @@ def test_the_interval_over_seeds_is_students(seeds: int, half: float) -> None:
     sweep = swept(spread=1.0)
     part = replace(sweep, env_return=sweep.env_return[:, :seeds])
     assert half_over_seeds(part) == pytest.approx(half, rel=1e-3, nan_ok=True)
+
+
+def test_weak_pairs_are_bounded_by_effect_and_interval_and_unknown_ones_left_out() -> None:
+    effects = [
+        PairEffect(0, 1, 0.5, 0.26, significant=True),
+        PairEffect(0, 2, -0.41, 0.32, significant=False),
+        PairEffect(0, 3, 0.1, 0.2, significant=False),
+        PairEffect(1, 2, None, None, significant=False),
+        PairEffect(1, 3, 9.0, None, significant=False),
+    ]
+    assert conclusion._effects(effects, UNITS) == (
+        "D before E: +0.5 ± 0.3 points; no other pair matters: all below 0.8"
+    )
+    assert conclusion._effects(effects[:1], UNITS) == "D before E: +0.5 ± 0.3 points"
+    assert conclusion._effects(effects[1:], UNITS).startswith("Orders differ, but no single pair")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "sentence"),
+    [
+        (0.5, 1.5, "Following the best order costs 1.00 ± 0.50 points."),
+        (0.0, 2.0, "Following the best order costs nothing that could be measured (1.00 ± 1.00"),
+        (-1.5, -0.5, "Policies that follow the best order do better than free ones, by 1.00 ± 0.5"),
+        (-2.0, 0.0, "Following the best order costs nothing that could be measured (-1.00 ± 1.00"),
+    ],
+)
+def test_a_cost_counts_if_its_interval_is_beyond_0(low: float, high: float, sentence: str) -> None:
+    value = Estimate((low + high) / 2, low, high)
+    told = conclusion._about_cost(FollowingCost(-9.0, value, value, "orders"))
+    assert told.startswith(sentence)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_what_is_negligible_makes_no_difference(*, few: bool) -> None:
+    answer = Findings(UNITS, 0.95, 7, tuple(twice(swept()))).answer
+    assert answer is not None
+    for more, sentence in ((0.0, "The order makes no difference here"), (0.01, "No difference")):
+        most = conclusion._NEGLIGIBLE + more
+        found = replace(answer, largest_difference=most, few_choices=few)
+        assert conclusion._no_difference(found).startswith(sentence)

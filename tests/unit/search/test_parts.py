@@ -71,6 +71,20 @@ class TestEpisodeWindow:
         window = EpisodeWindow(2, 3, pooled=False)
         window.add(_episodes([1], [5.0]))
         assert math.isnan(window.last(3).return_sd)
+        assert window.last(3).episodes == 1
+
+    def test_two_episodes_have_the_spread_of_their_returns(self) -> None:
+        window = EpisodeWindow(2, 3, pooled=False)
+        assert window.last(3).episodes == 0
+        window.add(_episodes([0, 1], [5.0, 9.0]))
+        assert window.last(3).return_sd == pytest.approx(8**0.5)
+
+    def test_of_several_episodes_in_one_rollout_the_last_are_kept(self) -> None:
+        window = EpisodeWindow(2, 3, pooled=False)
+        window.add(_episodes([0, 1, 0, 0, 1, 0], [1.0, 20.0, 2.0, 3.0, 30.0, 4.0]))
+        assert window.last(1).env_return == pytest.approx((4.0 + 30.0) / 2)
+        assert window.last(2).env_return == pytest.approx((3.0 + 4.0 + 20.0 + 30.0) / 4)
+        assert window.last(3).env_return == pytest.approx((2.0 + 3.0 + 4.0 + 20.0 + 30.0) / 5)
 
 
 class TestBudget:
@@ -165,6 +179,12 @@ class TestPhases:
         measured = {name: seconds for name, seconds in lap.items() if seconds}
         wanted = {"env": 0.01, "inference": 0.002, "idle": 0.008, "update": 0.01, "store": 0.005}
         assert measured == pytest.approx(wanted)
+
+    def test_laps_have_tenths_of_a_microsecond(self, time: FakeClock) -> None:
+        clock = PhaseClock()
+        with clock.phase("loop"):
+            time.sleep(1.23456789)
+            assert clock.lap()["loop"] == 1.2345679
 
     def test_time_outside_is_not_counted(self, time: FakeClock) -> None:
         clock = PhaseClock()

@@ -69,6 +69,9 @@ def test_three_rollouts_of_one_action_are_a_collapse() -> None:
     endings = [stop.after_rollout(one, judged(0.0), 100) for one in rollouts]
     assert endings[:5] == [None] * 5
     assert (endings[5].status, endings[5].reason) == ("hopeless", "collapsed")  # type: ignore[union-attr]
+    single: Any = SimpleNamespace(actions=np.array([[3]]))
+    small = rule()
+    assert [small.after_rollout(single, judged(0.0), 100) for _ in range(3)][2] == endings[5]
     early = rule()
     assert [early.after_rollout(ONE, judged(0.0), 99) for _ in range(4)] == [None] * 4
 
@@ -99,6 +102,9 @@ def test_patience_waits_for_the_minimum_and_joint_training_needs_none() -> None:
         found = [stop.after_rollout(MANY, judged(0.1), used) for used in (20, 40, 60, 99)]
         assert found == [None] * 4
     assert rule().after_rollout(MANY, judged(0.1), 900) is None
+    waiting = rule(patience=1)
+    found = [waiting.after_rollout(MANY, judged(0.1), used) for used in (20, 100)]
+    assert [ending and ending.reason for ending in found] == [None, "no-progress"]
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,7 @@ LONGEST = 15.0
 def worker_counts(cores: int) -> tuple[int, ...]:
     """Return numbers of workers from 1 to twice the cores: each of the first four, then doubled."""
     doubled = (2**power for power in range(3, cores.bit_length() + 1))
-    counts = {*range(1, min(4, 2 * cores) + 1), *doubled, cores, 2 * cores}
-    return tuple(sorted(count for count in counts if count <= 2 * cores))
+    return tuple(sorted({*range(1, min(4, 2 * cores) + 1), *doubled, cores, 2 * cores}))
 
 
 def select_points(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,11 @@ def search(
     reached: int | None = 2000,
     status: str = "budget",
     smoke: bool = False,
+    cpu: str = "x",
+    last: int = 3000,
+    reason: str = "episodes",
+    unscored: int = 0,
+    ended: bool = True,
     orders: tuple[tuple[int, ...], ...] = ((0, 1), (1, 0)),
     **settings: Any,
 ) -> Path:
@@ -84,13 +91,13 @@ def search(
         "beside": IDS[1],
     }
     (path / "config.json").write_text(json.dumps(config))
-    (path / "machine.json").write_text(json.dumps({"schema": "wfbench/machine/1", "cpu": "x"}))
+    (path / "machine.json").write_text(json.dumps({"schema": "wfbench/machine/1", "cpu": cpu}))
     started = RunStarted(name, seed, "made", "vector", trainer, "gp-ucb", *IDS, UNITS, 2, 100)
     entries = [entry(started, 0)]
     for number, order in enumerate(orders):
         begun = WorkflowStarted(number, order, IDS[0], seed, number, 1, None, None, 3000, 20, 50)
         entries.append(entry(begun, 3000 * number))
-        for steps in (1000, 2000, 3000):
+        for steps in range(1000, last + 1, 1000):
             update = UpdateFinished(
                 workflow=number,
                 update=steps // 1000,
@@ -118,8 +125,8 @@ def search(
             seed=seed,
             inherited_from=None,
             status=status,
-            reason="episodes",
-            score=final + SHIFTS[seed] + number,
+            reason=reason,
+            score=final + SHIFTS[seed] + number if number >= unscored else math.nan,
             score_sd=1.0,
             score_episodes=10,
             score_source="last-episodes:3",
@@ -131,7 +138,7 @@ def search(
             compliant=reached is not None,
             steps_to_compliance=reached,
             updates=3,
-            env_steps=3000,
+            env_steps=last,
             evaluation_steps=0,
             episodes=30,
             definition=IDS[0],
@@ -140,7 +147,7 @@ def search(
         )
         entries.append(entry(done, 3000 * (number + 1)))
     end = RunFinished("workflows", len(orders), 0, None)
-    entries.append(entry(end, 3000 * len(orders)))
+    entries += [entry(end, 3000 * len(orders))] if ended else []
     lines = b"".join(json_line(encode(one, UNITS)) for one in entries)
     (path / "events.jsonl").write_bytes(lines)
     return path
@@ -318,3 +325,60 @@ def test_a_search_without_a_whole_training_and_a_broken_one_are_refused(tmp_path
     (broken / "events.jsonl").write_text(lines)
     with pytest.raises(UsageError, match="has 'steps', which this version does not know"):
         load_learning_runs([broken])
+
+
+def told(folder: Path, found: Comparison) -> list[str]:
+    """What a comparison says, without where its runs lie."""
+    lines = [
+        f"{found.kind}, {found.basis}, {found.old} {found.new}",
+        *map(repr, found.cells),
+        *map(repr, found.learned),
+    ]
+    return [line.replace(f"{folder}/", "") for line in (*lines, *found.notes)]
+
+
+def test_comparisons_of_chosen_searches_say_what_they_said(
+    tmp_path: Path, golden: Callable[[str, str], None]
+) -> None:
+    old = searches(tmp_path, "old", -40.0, reached=2500)
+    new = searches(tmp_path, "new", -39.0, trainer="other", reached=1000, cpu="y")
+    lone = searches(tmp_path, "lone", -41.0, 3, orders=((1, 0),), reached=None)
+    short = searches(tmp_path, "short", -40.0, 3, last=2000, reason="threshold", reached=1500)
+    given_up = searches(tmp_path, "up", -38.0, 6, status="hopeless", reached=None)
+    odd = [search(tmp_path, f"odd{seed}", seed, -30.0, trainer="ppo") for seed in (5, 6, 7)]
+    late = searches(tmp_path, "late", -40.0, 3, unscored=1, ended=False)
+    none = [search(tmp_path, f"none{seed}", seed, -40.0, unscored=2) for seed in (6, 7)]
+    found = {
+        "all": compare_searches(old, new),
+        "early": compare_searches(old, new, steps=1000),
+        "margins": compare_searches(old, new, margins=Margins(0.5, 0.25)),
+        "one order": compare_searches(old, lone),
+        "ended early": compare_searches(old, short),
+        "later than some": compare_searches(old, short, steps=3000),
+        "given up": compare_searches(given_up, old),
+        "some without a partner": compare_searches(old[:6], odd),
+        "one with one": compare_searches(old[:1], new[1:2]),
+        "a late score": compare_searches(late, odd),
+        "no score": compare_searches(late, none),
+        "more old groups": compare_searches([*old[:2], *new[:2]], odd[:1]),
+        "more new groups": compare_searches(new[:2], [*new[:2], *odd[:1]]),
+        "two groups": compare_searches([*old[:3], *new[:2]], [*odd, *new[2:4]]),
+    }
+    lines = [line for name, one in found.items() for line in (f"# {name}", *told(tmp_path, one))]
+    golden("searches.txt", "\n".join(lines))
+
+
+def test_groups_of_which_no_two_are_the_same_are_not_compared(tmp_path: Path) -> None:
+    first, second, third = (
+        searches(tmp_path, trainer, -1.0, 1, trainer=trainer) for trainer in ("one", "two", "three")
+    )
+    with pytest.raises(NotComparableError, match=r"no search was run on both .*three, gp-ucb$"):
+        compare_searches([*first, *second], third)
+
+
+def test_steps_of_no_run_that_goes_on_may_be_exceeded(tmp_path: Path) -> None:
+    whole, short = (search(tmp_path, str(last), 0, -1.0, last=last) for last in (3000, 2000))
+    with pytest.raises(NotComparableError, match="2000 has 2,000 steps, which is less than 2,001"):
+        compare_searches([whole], [short], steps=2001)
+    assert "after 2,000 environment steps" in compare_searches([whole], [short], steps=2000).basis
+    assert "after 2,000 environment steps" in compare_searches([whole], [short]).basis

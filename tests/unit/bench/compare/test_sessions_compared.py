@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from wfbench.benchmarks.compare.model import Criteria
-from wfbench.benchmarks.compare.sessions import Side, compare_sessions
+from wfbench.benchmarks.compare.model import Comparison, Criteria
+from wfbench.benchmarks.compare.sessions import METRICS, Side, compare_sessions, load_side
 from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Session, Settings
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import EnvRef, NotComparableError, UsageError
+from wfbench.store.event_log import plain
+from wfbench.store.files import write_json
 
 ENV = EnvRef("made", "made:Env", None, {"size": 3})
 PHASES = {"env": 1.0, "transport": 0.0, "inference": 0.0, "idle": 0.0}
@@ -113,8 +118,8 @@ def test_absolute_figures_of_a_busy_machine_prove_nothing():
         ({"cases": [case(x, policy="network") for x in OLD]}, "policy random / network"),
         ({"cases": [case(x, n_envs=9) for x in OLD]}, "n_envs 4 / 9"),
         (
-            {"cases": [case(x, env=dataclasses.replace(ENV, name="other")) for x in OLD]},
-            "env made / other",
+            {"cases": [case(x, env=EnvRef("other", "made:Env")) for x in OLD]},
+            "env made / other; measure both",
         ),
         (
             {"cases": [case(x, env=dataclasses.replace(ENV, options={"size": 8})) for x in OLD]},
@@ -233,3 +238,121 @@ def test_only_deterministic_cases_must_give_the_same_transitions(then, now):
     )
     refused = set(verdicts(old, new).values()) == {Verdict.NOT_COMPARABLE}
     assert refused == (then and now)
+
+
+def changed(one: Side, change: Callable[[Sample], Sample]) -> Side:
+    """The side with every sample changed."""
+    samples = tuple(map(change, one.session.samples))
+    return dataclasses.replace(one, session=dataclasses.replace(one.session, samples=samples))
+
+
+def marked(cases: set[int], rounds: set[int]) -> Callable[[Sample], Sample]:
+    """What marks the samples of these cases in these rounds."""
+
+    def change(one: Sample) -> Sample:
+        if one.case not in cases or one.round not in rounds:
+            return one
+        taken = dataclasses.replace(one.measurement or MEASURED, marks=("restarted",))
+        return dataclasses.replace(one, measurement=taken)
+
+    return change
+
+
+def taking_turns(one: Sample) -> Sample:
+    """What adds turns that say twice of what the whole windows say."""
+    wall = (one.measurement or MEASURED).wall
+    turns, beside = ((500, wall / 2, 0.1), (700, wall / 2, 0.2)), ((300, wall, 0.3), (310, wall, 1))
+    taken = dataclasses.replace(one.measurement or MEASURED, turns=turns, beside=beside)
+    return dataclasses.replace(one, measurement=taken)
+
+
+def far_off(one: Sample) -> Sample:
+    """What makes one sample of the second case ten times as fast."""
+    if (one.case, one.round) != (1, 3) or one.measurement is None:
+        return one
+    wall = one.measurement.wall / 10
+    return dataclasses.replace(one, measurement=dataclasses.replace(one.measurement, wall=wall))
+
+
+def compared() -> dict[str, Comparison]:
+    """Comparisons of sessions of many kinds."""
+    old, new = side("a", OLD), side("b", NEW, seed=2)
+    heavy = side("heavy", OLD, cpu=2.5, memory=2**21)
+    light = side("light", NEW, seed=2, cpu=2.0, start_up=0.25)
+    sizes = [case(label, n_envs=n) for n, label in ((9, "x"), (4, "x"), (9, "y"), (4, "y"))]
+    both = dict(zip("abcd", (900.0, 1100.0, 30.0, 40.0), strict=True))
+    other = {"machine": THERE, "cases": [*sizes[:3], case("z", n_envs=4)]}
+    few = side("few", OLD, rounds=3)
+    return {
+        "plain": compare_sessions(old, new),
+        **{name: compare_sessions(heavy, light, metric=name, basis="rate") for name in METRICS},
+        "ratios of one case to the other": compare_sessions(
+            side("a", both, cases=sizes), side("b", both, cases=sizes, seed=2), reference="y"
+        ),
+        "elsewhere": compare_sessions(side("a", both, cases=sizes), side("b", both, **other)),
+        "old from nowhere": compare_sessions(dataclasses.replace(old, machine=None), new),
+        "new from nowhere": compare_sessions(old, dataclasses.replace(new, machine=None)),
+        "busy": compare_sessions(side("a", OLD, foreign_cpu=50.0), new),
+        "marked": compare_sessions(old, changed(new, marked({2}, set(range(6))))),
+        "never together": compare_sessions(
+            old, changed(changed(new, marked({0}, {0, 1, 2})), marked({3}, {3, 4, 5}))
+        ),
+        "with turns": compare_sessions(changed(old, taking_turns), new),
+        "cpu with turns": compare_sessions(changed(heavy, taking_turns), heavy, metric="cpu"),
+        "far off": compare_sessions(old, changed(new, far_off)),
+        "few": compare_sessions(few, side("b", OLD, seed=2, rounds=3), basis="rate"),
+        "other seed": compare_sessions(old, side("b", OLD, settings=Settings(rounds=6, seed=1))),
+    }
+
+
+def test_comparisons_of_chosen_sessions_say_what_they_said(
+    golden: Callable[[str, str], None],
+) -> None:
+    lines = []
+    for name, found in compared().items():
+        lines += [f"# {name}: {found.kind}, {found.old} {found.new}, {found.basis}"]
+        lines += [*map(repr, found.cells), *found.notes]
+    golden("sessions.txt", "\n".join(lines))
+
+
+def test_a_reference_from_a_thousand_on_is_told_in_whole_numbers() -> None:
+    def measured(one: Sample, rate: float) -> Sample:
+        taken = dataclasses.replace(MEASURED, wall=1000 / rate)
+        return dataclasses.replace(one, measurement=taken)
+
+    plain = side("a", {"base": 1.0, "x": 1.0})
+    old, new = (
+        changed(plain, lambda one, rate=rate: measured(one, rate))  # type: ignore[misc]
+        for rate in (999.96, 1000.4)
+    )
+    [note] = compare_sessions(old, new).notes
+    assert note.startswith("the reference itself, base, 4 envs: 1000 -> 1,000 transitions/s")
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(1.02, False), (1.03, True)])
+def test_others_may_use_a_tenth_of_a_core(seconds: float, *, said: bool) -> None:
+    """In ten seconds that is 1 s, and the system's clock may be wrong by 0.02 s."""
+
+    def used(one: Sample) -> Sample:
+        taken = dataclasses.replace(MEASURED, wall=10.0, foreign_cpu=seconds)
+        return one if one.position else dataclasses.replace(one, measurement=taken)
+
+    old = side("a", {"base": 100.0})
+    notes = compare_sessions(old, changed(old, used)).notes
+    assert any("other programs used up to 0.1 cores" in note for note in notes) == said
+
+
+@pytest.mark.parametrize(("index", "fits"), [(-1, False), (0, True), (1, True), (2, False)])
+def test_a_printed_session_must_have_the_cases_of_its_samples(
+    index: int, tmp_path: Path, *, fits: bool
+) -> None:
+    old = side("a", {"base": 1000.0, "x": 2000.0}, rounds=1)
+    session = changed(old, lambda one: dataclasses.replace(one, case=index)).session
+    path = tmp_path / "printed.json"
+    write_json(path, "bench/1", plain({**session.as_data(), "run": "r", "summaries": []}))
+    assert json.loads(path.read_text())["samples"][0]["case"] == index
+    if fits:
+        assert load_side(path) == Side(str(path), session)
+    else:
+        with pytest.raises(UsageError, match=f"there is no case {index}"):
+            load_side(path)

@@ -10,14 +10,14 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from wfbench.benchmarks.gate.baseline_store import cells_of
+from wfbench.benchmarks.gate.baseline_store import cells_of, make_baseline
 from wfbench.benchmarks.gate.calibration import (
     Calibration,
     calibration_of,
     read_calibration,
     write_calibration,
 )
-from wfbench.benchmarks.gate.speed_check import Threshold
+from wfbench.benchmarks.gate.speed_check import Threshold, choose_threshold
 from wfbench.benchmarks.measure.model import Case, Measurement, Sample, Session, Settings
 from wfbench.benchmarks.statistics.intervals import (
     unpaired_permutation_test,
@@ -142,3 +142,33 @@ def test_a_failed_sample_or_too_few_rounds_say_nothing() -> None:
 def test_a_machine_is_known_by_its_processor_and_cores() -> None:
     assert same_machine(MACHINE, {**MACHINE, "load": [9.0]})
     assert not same_machine(MACHINE, {**MACHINE, "usable_cores": 4})
+
+
+def test_a_check_takes_its_minimum_effect_from_the_calibration_of_its_machine() -> None:
+    session = simulated(0.0, rounds=16)
+    baseline = make_baseline(session, "made", created="then", machine=MACHINE)
+    found = replace(calibrated(session), minimum_effect=0.07)
+    found = replace(found, cases=(replace(found.cases[0], detectable=0.125),))
+    threshold, [note] = choose_threshold(baseline, MACHINE, found, None)
+    assert threshold == Threshold(0.07, same_machine=True)
+    assert note == (
+        "minimum effect 7% by calibration (now; slow-downs are found here: from 12% on)"
+    )
+    never = replace(found, cases=(replace(found.cases[0], detectable=None),))
+    _, [note] = choose_threshold(baseline, MACHINE, never, None)
+    assert note.endswith("slow-downs are found here: none below fourfold)")
+    other = replace(found, machine={**MACHINE, "cpu": "two"})
+    threshold, [note] = choose_threshold(baseline, MACHINE, other, None)
+    assert threshold.minimum_effect == 0.1
+    assert note.startswith("the calibration is of another machine (two, 2 cores): minimum effect")
+    assert choose_threshold(baseline, MACHINE, None, 9.9)[0].minimum_effect == 9.9
+    with pytest.raises(UsageError, match="--minimum-effect 10: it must be between 0 and 10"):
+        choose_threshold(baseline, MACHINE, None, 10.0)
+
+
+@pytest.mark.parametrize(("cores", "disturbed"), [(None, False), (0.1, False), (0.11, True)])
+def test_a_baseline_is_disturbed_by_more_than_a_tenth_of_a_core(
+    cores: float | None, *, disturbed: bool
+) -> None:
+    made = make_baseline(simulated(0.0, rounds=16), "made", created="then", machine=MACHINE)
+    assert replace(made, foreign_cores=cores).disturbed == disturbed

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -91,3 +93,40 @@ def test_pure_noise_is_rarely_called_a_trend() -> None:
     curves = np.exp(rng.normal(0, 0.1, (200, len(SIZES), 3))).tolist()
     kinds = [fit_growth(list(zip(SIZES, curve, strict=True))).kind for curve in curves]
     assert sum(kind not in {"flat", "unknown"} for kind in kinds) <= 0.01 * len(kinds)
+
+
+def test_chosen_curves_are_called_what_they_were(golden: Callable[[str, str], None]) -> None:
+    """Flat ones, bends, falls and others, with noise of its own and few samples at some points."""
+    rng = np.random.default_rng(5)
+    shapes = {
+        "flat": np.ones(7),
+        "linear": np.array(SIZES),
+        "bend": np.array(curve(300.0)),
+        "fall": np.array([1.0, 10.0, 50.0, 100.0, 100.0, 90.0, 60.0]),
+        "dip": np.array([1.0, 10.0, 50.0, 100.0, 40.0, 90.0, 95.0]),
+        "root": np.array(SIZES) ** 0.5,
+    }
+    lines = []
+    for name, shape in shapes.items():
+        for noise in (0.02, 0.06, 0.1, 0.14, 0.18, 0.22):
+            counts = rng.integers(1, 6, len(SIZES)).tolist()
+            taken = [
+                (x, (y * rng.lognormal(0.0, noise, n)).tolist())
+                for x, y, n in zip(SIZES, shape, counts, strict=True)
+            ]
+            lines.append(f"{name}, noise {noise}: {fit_growth(taken)}")
+    golden("growth.txt", "\n".join(lines))
+
+
+@pytest.mark.parametrize(("counts", "kind"), [((9, 9), "falls"), ((9, 1), "unknown")])
+def test_a_fall_counts_if_it_exceeds_the_noise_of_both_ends(
+    counts: tuple[int, int], kind: str
+) -> None:
+    """The noise of one sample is as large as the fall; the mean of nine has a third of it."""
+    values = (1.0, 10.0, 50.0, 200.0, 150.0, 120.0, 100.0)
+    sizes = (9, 9, 9, counts[0], 9, 9, counts[1])
+    taken = [
+        (x, [y * np.exp(0.3 * (-1) ** k) for k in range(n)] if n > 1 else [y])
+        for x, y, n in zip(SIZES, values, sizes, strict=True)
+    ]
+    assert fit_growth(taken).kind == kind

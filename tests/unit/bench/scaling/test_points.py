@@ -78,6 +78,10 @@ def test_workers_vary_on_the_middle_size_and_never_outnumber_environments() -> N
     keys = [(one.label, one.n_envs) for one in found]
     sizes = [(name, n) for n in (1, 2, 8) for name in ("sequential", "shm")]
     assert sorted(keys) == sorted([*sizes, ("shm:workers=1", 2), ("shm:workers=2", 2)])
+    even = select_points(
+        host, collectors=["shm"], env="synthetic", n_envs=(1, 2, 8, 9), workers=[3], policy="random"
+    )
+    assert ("shm:workers=3", 8) in [one.key for one in even]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +130,12 @@ def test_two_smaller_points_are_enough() -> None:
         assert (too_much(found, Sample(2, 0, 2, 0)) is not None) == left_out
 
 
+def test_opening_and_the_first_collect_count_together() -> None:
+    slow = replace(MEASURED, start_up=10.0, warm_up=5.1)
+    found = session(*((case("shm", n), slow) for n in (10, 20)), (case("shm", 30), None), rounds=1)
+    assert "would take about 15 s" in str(too_much(found, Sample(2, 0, 2, 0)))
+
+
 def test_one_smaller_point_tells_nothing_and_the_first_round_decides() -> None:
     small, large = case("shm", 10), case("shm", 9000)
     assert too_much(session((small, MEASURED), (large, None)), Sample(1, 0, 1, 0)) is None
@@ -143,13 +153,18 @@ def test_curves_by_environments_come_before_those_by_workers() -> None:
             (case("shm:workers=1", 8, workers=1), replace(MEASURED, memory=2**21)),
             (case("shm:workers=3", 8, workers=3), "left out"),
             (case("lone", 8), MEASURED),
+            (case("pipe:workers=2", 8, workers=2), MEASURED),
+            (case("vector:threads=2", 8, threads=2), MEASURED),
+            (case("vector:threads=1", 8, threads=1), MEASURED),
         )
     )
     assert [(one.collector, one.along, one.n_envs) for one in found] == [
         ("shm", "environments", None),
         ("shm", "workers", 8),
+        ("vector", "workers", 8),
     ]
-    envs, workers = found
+    envs, workers, threads = found
+    assert [one.x for one in threads.samples] == [1, 2]
     rates = [(one.x, one.rate and one.rate.value) for one in envs.samples]
     assert rates == [(4, pytest.approx(1000.0)), (8, pytest.approx(500.0))]
     shown = [(one.x, one.problem, one.memory and one.memory.value) for one in workers.samples]
@@ -173,26 +188,31 @@ def test_costs_are_fitted_up_to_twice_the_cores_and_the_rest_is_checked() -> Non
     taken: list[Taken] = [
         (case(f"shm:workers={w}", n, workers=w), took(n, w, cores))
         for n in (8, 64, 512)
-        for w in (1, 2, 3, 4, 8)
+        for w in (1, 2, 3, 4, 5)
     ]
-    taken += [(case("shm", n, workers=0), took(n, 2, cores)) for n in (16, 700)]
+    taken += [(case("shm", n, workers=0), took(n, 2, cores)) for n in (16, 600)]
+    taken += [(case("shm", 700, workers=0), took(700, 7, cores))]
+    taken += [(case("shm", 900, workers=0), replace(took(900, cores, cores), messages=0))]
+    taken += [(case("shm:workers=6", 32, workers=6), replace(took(32, 6, cores), messages=20))]
     taken += [(case("sequential", 8), MEASURED), (case("pipe", 8, workers=2), MEASURED)]
-    shm, pipe = collector_costs(session(*taken), cores)
+    shm, pipe = collector_costs(session(*taken, rounds=1), cores)
     assert (shm.collector, pipe.collector) == ("shm", "pipe")
     assert shm.costs is not None, shm.why
     assert (pipe.costs, pipe.predictions) == (None, ())
     assert pipe.why
     told = [(one.n_envs, one.workers, one.cores, one.where) for one in shm.predictions]
     assert told == [
-        *((n, 8, 2, "here") for n in (8, 64, 512)),
-        (64, 64, 64, "64 cores"),
-        (700, 64, 64, "64 cores"),
-        (700, 640, 640, "10 nodes of 64 cores"),
+        *((n, 5, 2, "here") for n in (8, 64, 512)),
+        (700, 7, 2, "here"),
+        (32, 6, 2, "here"),
+        (512, 64, 64, "64 cores"),
+        (900, 64, 64, "64 cores"),
+        (900, 640, 640, "10 nodes of 64 cores"),
     ]
     for one in shm.predictions:
         assert sum(one.shares.values()) == pytest.approx(1.0)
     here = shm.predictions[2]
-    assert here.measured == pytest.approx(512 / (took(512, 8, cores).wall / 10))
+    assert here.measured == pytest.approx(512 / (took(512, 5, cores).wall / 10))
     assert here.rate == pytest.approx(here.measured, rel=0.3)
 
 
