@@ -62,7 +62,7 @@ def test_searchers_with_chosen_values_read_as_they_did(golden: Callable[[str, st
     stored = json.loads(json.dumps(landscape.searchers_data(_bench(3), kept, SIGNAL)))
     sections = [
         landscape.searchers_section(_bench(1), synthetic, None),
-        landscape.searchers_section(_bench(2), kept, SIGNAL, "here"),
+        landscape.searchers_section(_bench(2), {**kept, "value": "compliance"}, SIGNAL, "here"),
         landscape.stored_searchers_section({"schema": "made/1", **stored}, "stored"),
     ]
     golden("searchers.md", page(*sections))

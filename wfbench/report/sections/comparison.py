@@ -155,13 +155,13 @@ def _notes(found: Comparison) -> Iterable[str]:
         yield "seconds to compliance are of different machines and not comparable"
     criteria = found.criteria
     margins = {c.metric: c.margin for c in found.cells if c.margin is not None}
-    effects = [f"{metric} by {margin:.3g}" for metric, margin in margins.items()]
+    effects = [f"{margin:.3g} in {metric}" for metric, margin in margins.items()]
     if any(cell.scale == "ratio" for cell in found.cells):
         effects.insert(0, f"{100 * criteria.minimum_effect:.3g} %")
     tested = sum(cell.test is not None for cell in found.cells)
     yield (
-        f"a verdict needs p <= {criteria.alpha:g} (permutation test, adjusted for {tested} cells) "
-        f"and a difference of at least {', '.join(effects)}"
+        f"a verdict needs p <= {criteria.alpha:g} (permutation test, adjusted for "
+        f"{many(tested, 'cell')}) and a difference of at least {', '.join(effects)}"
     )
 
 

@@ -18,6 +18,7 @@ from wfbench.search.history import RecordedSearch
 from wfbench.search.landscape.records import Landscape, read_landscape
 from wfbench.search.landscape.regret import SearchBench
 from wfbench.search.landscape.signal import Signal, measure_signal
+from wfbench.search.landscape.world import SPREAD
 from wfbench.store.decoding import decode
 from wfbench.store.events import WorkflowFinished
 
@@ -79,6 +80,7 @@ def searchers_section(
     """Return the regret of searchers by budget."""
     ends = {one.searcher: one.recommended[-1].median for one in bench.searchers}
     best = min(ends, key=lambda one: ends[one])
+    unit = source.get("unit", "points")
     where = source.get("landscape") or f"synthetic {source.get('synthetic')}"
     return Section(
         title=f"Searchers {name}".strip(),
@@ -87,14 +89,14 @@ def searchers_section(
             "regret",
             "good",
             f"after {bench.asks} trainings {best} has the least median regret, "
-            f"{short(ends[best])} {source.get('unit', 'points')}",
+            f"{short(ends[best])} {unit}",
         ),
         figures=(
             Fact("searches each", f"{bench.seeds:,}"),
             Fact("budget", f"{bench.asks} trainings"),
         ),
         facts=(Fact("landscape", str(where)), Fact("seed", str(bench.seed))),
-        exhibits=made_by(_command(bench, source), (_ends(bench), _curves(bench))),
+        exhibits=made_by(_command(bench, source), (_ends(bench), _curves(bench, unit))),
         notes=tuple(_notes(bench, source, signal)),
     )
 
@@ -138,7 +140,7 @@ def _ends(bench: SearchBench) -> Exhibit:
     )
 
 
-def _curves(bench: SearchBench) -> Exhibit:
+def _curves(bench: SearchBench, unit: str) -> Exhibit:
     rows = [
         (one.searcher, asks, interval, mean)
         for one in bench.searchers
@@ -146,7 +148,7 @@ def _curves(bench: SearchBench) -> Exhibit:
             zip(one.recommended, one.mean_recommended, strict=True), start=1
         )
     ]
-    heads = "searcher | trainings | regret (points) .2 ± | mean regret (points) .2"
+    heads = f"searcher | trainings | regret ({unit}) .2 ± | mean regret ({unit}) .2"
     return Exhibit(
         title="How much regret is left after so many trainings?",
         reading="The value of the best order minus that of the order a searcher would recommend: "
@@ -160,7 +162,7 @@ def _curves(bench: SearchBench) -> Exhibit:
 def _notes(bench: SearchBench, source: Mapping[str, Any], signal: Signal | None) -> Iterator[str]:
     if signal is None:
         yield (
-            f"synthetic landscape {source.get('synthetic')}: order sd 5.0, "
+            f"synthetic landscape {source.get('synthetic')}: order sd {SPREAD:.1f}, "
             f"intra-class correlation {source.get('icc', 0.0):.2f}"
         )
     else:
@@ -187,9 +189,11 @@ def _command(bench: SearchBench, source: Mapping[str, Any]) -> str:
     words += [f"--searcher {one.searcher}" for one in bench.searchers]
     if source.get("landscape"):
         words.append(f"--landscape {source['landscape']}")
+        words += [f"--value {source['value']}"] if source.get("value", "return") != "return" else []
     else:
         words.append(f"--synthetic {source['synthetic']} --icc {source['icc']}")
     words.append(f"--asks {bench.asks} --seeds {bench.seeds} --seed {bench.seed}")
+    words += [f"--batch {bench.batch}"] if bench.batch > 1 else []
     return " ".join(words)
 
 

@@ -16,7 +16,7 @@ from wfbench.search.landscape.records import Landscape
 from wfbench.search.landscape.signal import Signal, measure_signal
 
 Shape = Literal["mallows", "pairs"]
-_SPREAD = 5.0
+SPREAD = 5.0
 """Standard deviation between the orders of a synthetic landscape, in points of score."""
 _THETA = 3.0
 _PAIRS = 2
@@ -79,13 +79,13 @@ class SyntheticWorld:
             chosen = rng.choice(agrees.shape[1], min(_PAIRS, agrees.shape[1]), replace=False)
             values = values + 3.0 * agrees[:, chosen].mean(axis=1)
         centred = values - values.mean()
-        scaled: NDArray[np.float64] = _SPREAD * centred / centred.std()
+        scaled: NDArray[np.float64] = SPREAD * centred / centred.std()
         return scaled
 
     def run(self, index: int, rng: np.random.Generator) -> float:
         """Return normal luck whose size follows from the intra-class correlation."""
         del index
-        return float(rng.normal(0.0, _SPREAD * math.sqrt(1.0 / self.icc - 1.0)))
+        return float(rng.normal(0.0, SPREAD * math.sqrt(1.0 / self.icc - 1.0)))
 
 
 def recorded_world(landscape: Landscape) -> tuple[RecordedWorld, Signal]:
