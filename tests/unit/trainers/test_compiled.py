@@ -64,9 +64,11 @@ class Case:
         self.batch = Batch(seen_rows, value_rows, data)
         self.targets, self.gains = rng.normal(0, 1, (2, count)).astype(np.float32)
         self.chosen = rng.permutation(count)[: max(1, count // 2)]
-        # Each transition has its share of the loss; their errors add up at random.
-        largest = 1.0 + np.abs(self.gains).max() + np.abs(self.targets).max()
-        self.scale = largest / np.sqrt(len(self.chosen))
+        # A running sum of n shares of size 1/n at random reaches 1/sqrt(n). Its n roundings are of
+        # that size and add up to one rounding of 1, whatever n is: more shares shrink nothing.
+        values = self.torch().values(value_rows, self.condition)
+        parts = (self.gains, self.targets, values)
+        self.scale = 1.0 + sum(float(np.abs(part).max()) for part in parts)
 
     def gradient(self, backend, *, gains=True, chosen=True):
         self.network.gradient[:] = np.nan
