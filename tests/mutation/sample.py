@@ -132,12 +132,16 @@ class Source:
 def _idle_parts(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what does nothing while the code is right.
 
-    Docstrings, annotations and decorators, and `strict`, by which `zip` asserts equal lengths.
+    Docstrings, annotations and decorators, and `strict`, by which `zip` asserts equal lengths. A
+    negative length in `reshape` is the one to be found, whichever it is.
     """
     if isinstance(node, ast.Expr):
         yield node.value
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "zip":
         yield from (keyword.value for keyword in node.keywords)
+    if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "reshape":
+        signed = (part for part in node.args if isinstance(part, ast.UnaryOp))
+        yield from (part.operand for part in signed)
     for name in ("annotation", "returns", "decorator_list"):
         found = getattr(node, name, None)
         for part in found if isinstance(found, list) else [found]:

@@ -36,9 +36,10 @@ class _Compilation(event.Listener):
     Compiling makes much garbage and leaves little.
     """
 
+    _switch_on: bool
+
     def __init__(self) -> None:
         self._nested = 0
-        self._switch_on = False
 
     def on_start(self, _event: Any) -> None:
         """Switch it off at the start of the outermost compilation."""

@@ -169,7 +169,7 @@ class BarrierCollector(SynchronousCollector):
         views = [(rows, transport.out.rows(rows)) for rows in runs]
         for rows, view in views:
             call.buffer.obs[0, rows] = view.obs
-        stepped = 0
+        envs, stepped = self._envs_of(alive), 0
         for actions, out in self._play(call):
             transport.actions[:] = actions
             dead = self._step(call.plan, alive)
@@ -178,7 +178,8 @@ class BarrierCollector(SynchronousCollector):
             if dead:
                 deaths += dead
                 alive = [w for w in alive if w not in {death.worker for death in dead}]
-            stepped += len(actions) if everyone and not deaths else self._envs_of(alive)
+                envs = self._envs_of(alive)
+            stepped += envs
         ends = call.buffer.terminated | call.buffer.truncated
         ended = sum(int(ends[:, rows].sum()) for rows in runs)
         call.phases.bytes_moved += transport.shared_bytes(stepped, ended)

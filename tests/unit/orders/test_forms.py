@@ -59,6 +59,7 @@ def test_every_order_has_its_own_bits_and_is_read_back(
 
 def test_pair_bits_say_which_of_two_units_comes_first() -> None:
     code = OrderCode("pairs", 3)  # pairs ab, ac, bc
+    assert not code.table.flags.writeable, "it is everybody's"
     assert code.encode((0, 1, 2)).tolist() == [1, 1, 1]
     assert code.encode((2, 0, 1)).tolist() == [1, 0, 0]
     assert OrderCode("pairs", 5).size == 10

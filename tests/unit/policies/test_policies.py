@@ -259,3 +259,9 @@ def test_numba_is_loaded_only_by_a_network_that_acts():
         "assert 'numba' in sys.modules and 'torch' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
+
+
+def test_networks_have_two_layers_of_64_unless_told_otherwise():
+    policy = NetworkPolicy.initial(5, 3, 0)
+    for layers, outputs in ((policy.actor, 3), (policy.critic, 1)):
+        assert [weights.shape for weights, _ in layers] == [(5, 64), (64, 64), (64, outputs)]

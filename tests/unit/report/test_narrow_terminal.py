@@ -130,3 +130,14 @@ def test_data_made_to_be_drawn_is_not_printed_whole(
     cut = more if picture is not None else 0
     assert sum(line.startswith("row") for line in lines) == limit + more - cut
     assert sum(line.startswith("and 1 more rows") for line in lines) == cut
+
+
+@pytest.mark.parametrize(("mark", "right"), [("-", True), ("no", False)])
+def test_numbers_stand_right_with_a_mark_among_them_but_not_with_a_word(
+    mark: str, *, right: bool
+) -> None:
+    exhibit = Exhibit("How fast?", "", table("name | speed", [("a", 1234.0), ("b", mark)]))
+    section = Section("Bench", "bench", Check("result", "good", "fine"), exhibits=(exhibit,))
+    [row] = [line for line in shown(section, 60).splitlines() if line.startswith("b ")]
+    [number] = [line for line in shown(section, 60).splitlines() if line.startswith("a ")]
+    assert (len(row.rstrip()) == len(number.rstrip())) is right

@@ -311,3 +311,13 @@ def test_compiled_passes_learn_without_torch():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert out.stdout.strip() == "False"
+
+
+def test_helpers_work_beside_the_caller():
+    both, crew = threading.Barrier(2), Crew(2)
+    with crew.at_work():
+        crew.run([lambda _thread: both.wait(30)] * 2)
+        with crew.at_work():
+            crew.run([lambda _thread: both.wait(30)] * 2)
+        crew.run([lambda _thread: both.wait(30)] * 2)
+    assert not [one for one in threading.enumerate() if one.name.startswith("learner")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import inf
+from unicodedata import east_asian_width
 
 from markupsafe import Markup, escape
 
@@ -122,7 +123,7 @@ def _character(character: str) -> float:
         return 0.38
     if character in _WIDE:
         return 0.9
-    return 0.74 if character.isupper() or ord(character) > 0x2E7F else 0.64
+    return 0.74 if character.isupper() or east_asian_width(character) in "WF" else 0.64
 
 
 def _number(value: Attribute) -> str:

@@ -87,6 +87,10 @@ def test_the_noisier_the_machine_the_larger_what_counts() -> None:
     assert loud.detectable is None or loud.detectable > (quiet.detectable or 0.0)
 
 
+def test_where_four_times_as_long_drowns_nothing_is_called_detectable() -> None:
+    assert calibrated(simulated(2.0)).detectable is None
+
+
 def test_the_noise_of_the_reference_is_part_of_it() -> None:
     calm, shaky = (calibrated(simulated(0.01, reference_noise=n)) for n in (0.01, 0.2))
     assert shaky.minimum_effect > 2 * calm.minimum_effect

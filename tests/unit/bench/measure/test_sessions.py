@@ -14,6 +14,7 @@ from statistics import geometric_mean
 import psutil
 import pytest
 
+from wfbench.benchmarks.measure import rounds
 from wfbench.benchmarks.measure.model import (
     PHASES,
     Case,
@@ -229,6 +230,12 @@ def test_a_ratio_comes_from_turns_and_leaves_disturbed_blocks_out():
     assert taken.log_ratios(1, 0, cpu_of)[0] == pytest.approx(math.log(0.25))
     # Another case was not beside it: only their windows can be compared.
     assert taken.log_ratios(1, 2)[0] == pytest.approx(math.log(2.0 / 9.0))
+
+
+def test_a_case_that_warms_up_for_long_takes_no_turns(monkeypatch):
+    monkeypatch.setattr(rounds, "_SLOW", 0.0)
+    taken = run_session([case("a"), case("b")], Settings(rounds=1, seconds=0.2, steps=2))
+    assert [bool(one.measurement.turns) for one in taken.samples] == [False, False]
 
 
 def test_cases_take_turns_with_the_first_of_their_size():

@@ -14,8 +14,8 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 import wfbench as package
-from wfbench.benchmarks.revisions.model import Request
-from wfbench.benchmarks.revisions.pairs import LiveSide, Place
+from wfbench.benchmarks.revisions.model import Pair, Request
+from wfbench.benchmarks.revisions.pairs import LiveSide, Place, measure_pair
 
 SMALL = ("--env", "synthetic", "--n-envs", "4")
 SHORT = ("--seconds", "0.1", "--detect", "150%", "--budget", "20s")
@@ -38,6 +38,15 @@ def test_a_side_runs_on_the_cores_that_it_is_given() -> None:
     with closing(LiveSide(Place(Path(package.__file__).parents[1]))) as side:
         side.open(Request("sequential", "synthetic", 2), 0, [core])
         assert os.sched_getaffinity(side.members[0]) == {core}
+
+
+def test_a_pair_has_at_least_three_blocks_of_turns() -> None:
+    here, cores = Place(Path(package.__file__).parents[1]), sorted(os.sched_getaffinity(0))
+    asked = Request("sequential", "synthetic", 2)
+    pair = measure_pair(asked, Pair(0, 0, 1), (here, here), seconds=0.0, cores=cores)
+    assert pair.old is not None
+    assert pair.new is not None
+    assert (len(pair.old.turns), len(pair.new.turns)) == (6, 6)
 
 
 def test_a_slow_working_tree_fails_by_name(repository: Any) -> None:
