@@ -105,3 +105,20 @@ def test_a_gradient_without_a_signal_has_no_share_of_noise(chosen_lab, signal, s
 
     finding = measure_stability(Lab(variance=lambda n, k: 1.0 / (n * k)))
     assert finding.tables[0].rows[1][-1] == shown
+
+
+def test_the_agreement_of_one_episode_is_told_before_that_of_25(chosen_lab):
+    class Lab(chosen_lab):
+        def gradients(self, *cases, **how):
+            found = super().gradients(*cases, **how)
+            return [
+                [replace(one, cosine=0.1 * (1 + place)) for one in samples]
+                for place, samples in enumerate(found)
+            ]
+
+    finding = measure_stability(Lab(variance=lambda n, k: 1.0 / (n * k)))
+    assert finding.measured.endswith("; cosine 0.10 to 0.20")
+    assert finding.why.endswith("agree with a cosine of 0.20 in place of 0.10.")
+    assert finding.values["cosine_1"] == pytest.approx(0.1)
+    assert finding.values["cosine_25"] == pytest.approx(0.2)
+    assert [row[2].split()[0] for row in finding.tables[0].rows] == ["0.10", "0.20", "0.30"]
