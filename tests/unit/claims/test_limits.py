@@ -10,9 +10,10 @@ from wfbench.contract import Interval, Rollouts
 from wfbench_claims.convergence import (
     _convergence_verdict,
     _early_stop_verdict,
+    measure_convergence,
     measure_early_stop,
 )
-from wfbench_claims.judging import IN_PART, NOT, REPRODUCED, UNTESTABLE
+from wfbench_claims.judging import IN_PART, NOT, REPRODUCED, UNTESTABLE, times
 from wfbench_claims.updates import _equivalence_verdict, _return_at, measure_data, measure_stability
 
 
@@ -122,3 +123,20 @@ def test_the_agreement_of_one_episode_is_told_before_that_of_25(chosen_lab):
     assert finding.values["cosine_1"] == pytest.approx(0.1)
     assert finding.values["cosine_25"] == pytest.approx(0.2)
     assert [row[2].split()[0] for row in finding.tables[0].rows] == ["0.10", "0.20", "0.30"]
+
+
+@pytest.mark.parametrize("ends", [(None, 2.0), (1.0, None)])
+def test_an_interval_with_one_end_is_none(ends):
+    assert times(Interval(1.5, *ends)) == "1.50x, one sample"
+
+
+def test_the_strict_definition_of_compliance_is_judged(
+    chosen_lab, make_training, make_workflow, make_rollouts
+):
+    def train(case, _):
+        level = 0.95 if case.settings["definition"] == "strict" else 0.1
+        return make_training(make_workflow(rollouts=make_rollouts(2_500, [level] * 10)))
+
+    finding = measure_convergence(chosen_lab(train=train))
+    assert finding.verdict == REPRODUCED
+    assert finding.values["compliance_125_250"] == pytest.approx(0.95)
