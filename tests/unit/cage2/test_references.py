@@ -114,7 +114,7 @@ def test_the_true_state_is_revealed_at_every_step():
             assert set(np.flatnonzero(shown)) == held - {HOST_ID["User0"]}
         levels = out.obs[:, OBS_SIZE:].copy()
         found |= set(levels.flat)
-    assert found == {0, REMOVABLE, STUBBORN}
+    assert found == {0, REMOVABLE, STUBBORN} == {0, 1, 2}
     assert out.final_obs[:, :OBS_SIZE].any(axis=1).all()
     assert not out.final_obs[:, OBS_SIZE:].any(), "the state of an ended episode is gone"
     assert not levels.any(), "the next episode has begun"

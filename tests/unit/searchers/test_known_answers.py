@@ -101,6 +101,21 @@ def test_variances_are_fitted_to_the_last_60_scores() -> None:
     assert searcher._known[1].pairs == pytest.approx(wanted.pairs, rel=1e-12)
 
 
+def test_a_model_is_fitted_once_for_what_was_told() -> None:
+    searcher = GpUcb(SearcherSetup(5, 0))
+    models = []
+    for order in all_orders()[:2]:
+        tell(searcher, order, 0.0)
+        for _ in range(2):
+            searcher.ask_batch(2)
+            assert searcher._known is not None
+            models.append(searcher._known[1])
+    first, again, second, at_last = models
+    assert first is again
+    assert second is at_last
+    assert first is not second
+
+
 @pytest.mark.parametrize(
     ("schedule", "value"),
     [
