@@ -77,6 +77,8 @@ UNSOUND = (
     (built(TrainerSpec, capabilities={"x"}), "capabilities must be a frozenset"),
     (built(TrainerSpec, positional="x"), "positional is 'x', but there are no options"),
     (built(TrainerSpec, options=3), "options must be a dataclass"),
+    (built(TrainerSpec, options=int), "options must be a dataclass"),
+    (built(TrainerSpec, options=Options()), "options must be a dataclass"),
     (built(EnvSpec, options=Options, positional="x"), "'x', which is not an option"),
     (built(EnvSpec, options=Options, horizon="x"), "horizon is 'x', which is not an option"),
     (built(EnvSpec, batched="a"), "batched 'a' is not 'package.module:name'"),

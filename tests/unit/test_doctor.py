@@ -145,6 +145,9 @@ def test_a_cache_that_cannot_be_written_is_told(
     monkeypatch.setattr(os, "access", lambda *_args: False)
     bad = finding("kernel-cache")
     assert (bad.ok, bad.remedy) == (False, "export NUMBA_CACHE_DIR=some writable directory")
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    ours = Path(doctor.__file__).parents[1] / "policies"
+    assert finding("kernel-cache").message == f"compiled kernels cannot be kept in {ours}"
 
 
 def test_checks_of_plugins_run_and_cannot_stop_the_others() -> None:
@@ -183,6 +186,8 @@ def test_checks_of_plugins_run_and_cannot_stop_the_others() -> None:
 
     host = PluginHost()
     host.add(Candidate(Source("test", "wfbench-test", "1", ""), Plugin))
+    assert not finding("raising", host).ok
+    assert not finding("lying", host).ok
     assert finding("raising", host).message == "the check raised OSError: no luck"
     assert "not a Health" in finding("lying", host).message
     assert finding("mendable", host).remedy == "mend it"

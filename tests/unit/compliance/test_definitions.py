@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import pytest
@@ -217,6 +217,26 @@ def test_equal_to_a_plain_implementation(
     assert episodes.env_id.tolist() == [one[1] for one in expected]
     assert episodes.compliance.tolist() == pytest.approx([one[2] for one in expected])
     assert episodes.secondary.tolist() == pytest.approx([one[3] for one in expected])
+
+
+def test_definitions_are_what_they_were() -> None:
+    """A changed rule gets a new version; these are those that results were judged by."""
+    found = {}
+    for name, one in DEFINITIONS.items():
+        flags = {part.name for part in fields(one) if getattr(one, part.name) is True}
+        found[name] = (one.rule.name, one.idle.name, *sorted(flags))
+    choices = ("FIRST", "NEUTRAL", "ignore_footholds", "only_choices", "only_ending")
+    both = ("foothold_targets", "ignore_footholds")
+    assert found == {
+        "strict@1": ("FIRST", "COMPLIANT", "foothold_targets"),
+        "strict-nofoothold@1": ("FIRST", "NEUTRAL", *both),
+        "effective@1": ("FIRST", "NEUTRAL", *both, "only_ending"),
+        "effective@2": choices,
+        "choices@1": (*choices, "pooled"),
+        "precedence@1": ("NONE_BEFORE", "COMPLIANT", *both),
+        "precedence-neutral@1": ("NONE_BEFORE", "NEUTRAL", *both),
+        "targeted@1": ("TARGETED", "COMPLIANT", "foothold_targets"),
+    }
 
 
 def test_a_name_means_its_newest_version_and_an_id_means_itself() -> None:

@@ -206,7 +206,7 @@ def test_misuse_is_named():
         NetworkPolicy([policy.actor[0], policy.actor[0]], policy.critic)
     with pytest.raises(UsageError, match="the condition has 60 numbers"):
         NetworkPolicy(policy.actor, policy.critic, condition=np.ones(60, dtype=np.float32))
-    with pytest.raises(UsageError, match="the condition has 52 numbers"):
+    with pytest.raises(UsageError, match="has 52 numbers but the networks take only 52 inputs"):
         NetworkPolicy(policy.actor, policy.critic, condition=np.ones(52, dtype=np.float32))
     with pytest.raises(UsageError, match="table_rows is -1; it must not be negative"):
         NetworkPolicy(policy.actor, policy.critic, table_rows=-1)
@@ -218,8 +218,19 @@ def test_misuse_is_named():
         NetworkPolicy(policy.actor, policy.actor)
     with pytest.raises(UsageError, match="take inputs of different sizes"):
         NetworkPolicy(policy.actor, NetworkPolicy.initial(OBS + 1, 7, 1).critic)
+    with pytest.raises(UsageError, match="layer 0 of the actor"):
+        NetworkPolicy([(np.ones((OBS, 7, 1)), np.ones((7, 1)))], policy.critic)
     with pytest.raises(UsageError, match="num_actions is 0"):
         RandomPolicy(0)
+
+
+def test_the_smallest_policies_are_taken_and_have_what_is_usual():
+    network = NetworkPolicy.initial(1, 1, 0, condition=np.ones(3, dtype=np.float32))
+    found = (network.obs_size, network.num_actions, network.version, network.table_rows)
+    assert found == (1, 1, 0, 32768)
+    chance = RandomPolicy(1)
+    assert chance.version == 0
+    assert chance.act(np.zeros((2, 1)), np.array([0.0, 0.9])).actions.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize(

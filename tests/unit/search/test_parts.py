@@ -13,7 +13,7 @@ from wfbench.search import phases
 from wfbench.search.budget import RunBudget, granted_episodes, time_for, workflow_budget
 from wfbench.search.episodes import EpisodeWindow
 from wfbench.search.job import parse_score
-from wfbench.search.phases import PhaseClock, Stopwatch
+from wfbench.search.phases import PhaseClock, Stopwatch, added
 from wfbench.search.task_making import parent
 from wfbench.settings.config import RunConfig
 from wfbench.store.events import WorkflowResult, better
@@ -185,6 +185,7 @@ class TestPhases:
         with clock.phase("loop"):
             time.sleep(1.23456789)
             assert clock.lap()["loop"] == 1.2345679
+        assert added({"loop": 1.23456789}) == {"loop": 1.2345679}
 
     def test_time_outside_is_not_counted(self, time: FakeClock) -> None:
         clock = PhaseClock()

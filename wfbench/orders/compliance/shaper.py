@@ -72,7 +72,7 @@ class Shaped:
     """[T, N] environment plus alignment."""
     alignment: NDArray[np.float32]
     episodes: Episodes
-    incomplete: int = 0
+    incomplete: int
     """Episodes that ended but are missing in `episodes`, because rows of them were lost."""
 
 
