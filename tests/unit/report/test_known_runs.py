@@ -21,7 +21,7 @@ from known_pages import page
 from wfbench.contract import Order, Published
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, short_names
-from wfbench.report.catalogue import list_runs
+from wfbench.report.catalogue import describe_run, list_runs
 from wfbench.report.console import console, print_json
 from wfbench.report.document import Section
 from wfbench.report.run_lines import PlainLines, print_event
@@ -117,6 +117,16 @@ def test_runs_are_listed_as_they_were(here: Path, golden: Golden) -> None:
     (Path(shutil.copytree(here / "joint", "spoilt")) / "sweeps" / "000.npz").unlink()
     listed = "\n".join(map(repr, list_runs(here)))
     golden("list.txt", listed)
+
+
+def test_a_matrix_of_one_search_is_listed_like_that_search(here: Path) -> None:
+    file = here / "matrix" / "matrix.json"
+    values = json.loads(file.read_text())
+    file.write_text(json.dumps(values | {"cells": values["cells"][:1]}))
+    matrix, search = (describe_run(path) for path in (here / "matrix", here / "search"))
+    assert (matrix.status, matrix.says) == ("complete", "1 searches")
+    assert matrix.created == "2026-11-16T08:34:10+00:00"
+    assert (matrix.machine, matrix.version) == (search.machine, search.version)
 
 
 def _spoil(line: bytes, number: int) -> bytes:
