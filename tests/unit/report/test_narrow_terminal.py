@@ -185,6 +185,15 @@ def test_what_fits_nowhere_has_a_line_of_its_own_and_is_whole() -> None:
         assert found[1 : 1 + len(lines)] == lines
 
 
+def test_two_columns_name_a_row_where_one_does_not() -> None:
+    data = Table(columns("name", "group", "n"), (("four", "50 envs", 100), ("four", "9 envs", 7)))
+    one = Section("One", "kind", Check("", "good", ""), exhibits=(Exhibit("", "", data),))
+    stacked = ["four, 50 envs", "  n: 100", "four, 9 envs", "  n: 7"]
+    table = ["name  group      n", "four  50 envs  100", "four  9 envs     7"]
+    for width, lines in ((17, stacked), (18, table)):  # 4, 2, 7, 2 and 3
+        assert [line.rstrip() for line in shown(one, width).splitlines()][1:] == lines
+
+
 def test_a_title_has_its_unit_below_where_the_table_is_wide() -> None:
     data = Table(columns("name", "rate (1/s) (mean)"), (("four", 100),))
     one = Section("One", "kind", Check("", "good", ""), exhibits=(Exhibit("", "", data),))
