@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from xml.etree import ElementTree as ET
 
@@ -292,6 +293,15 @@ def test_text_on_every_colour_can_be_read() -> None:
         ink = 255 if ink_on(rgb) == "#fff" else 0
         lights = sorted(_luminance(one) for one in (rgb, (ink,) * 3))
         assert (lights[1] + 0.05) / (lights[0] + 0.05) >= 4.5
+
+
+def test_ink_is_black_or_white_whichever_has_more_contrast() -> None:
+    levels = range(0, 256, 15)
+    for rgb in itertools.product(levels, levels, levels):
+        light = _luminance(rgb) + 0.05
+        black, white = light / 0.05, 1.05 / light
+        if abs(black / white - 1) > 0.002:
+            assert ink_on(rgb) == ("#000" if black > white else "#fff")
 
 
 def _luminance(rgb: tuple[int, ...]) -> float:
