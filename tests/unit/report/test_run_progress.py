@@ -100,6 +100,8 @@ def test_speed_and_curve_are_those_of_the_last_updates() -> None:
     assert panel.workflow_share == 0.5
     shown = drawn(panel)
     assert "500 of 1,000 steps" in shown
+    assert all(line.strip() for line in shown.splitlines())
+    assert "\nworkflows  ╸  " in shown
     assert "0.500  (strict 0.250)" in shown
     assert [line.split()[-1] for line in shown.splitlines() if "return" in line] == ["-3.0"]
     assert "at most 1 min 15 s left" in shown
