@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from xml.etree import ElementTree as ET
 
@@ -223,6 +224,8 @@ def test_a_legend_fills_its_rows() -> None:
     assert y == 34.0
     assert f">{shortened(long, 200.0 - 10.0 - 6.0)}<" in shown
     assert legend(["one"], 5.0, 10.0, mark)[1] == 22.0
+    [_, whole], _ = legend([long], 10.0 + 6.0 + width_of(long), 10.0, mark)
+    assert f">{long}<" in whole
 
 
 @pytest.mark.parametrize(
@@ -265,12 +268,40 @@ def test_a_share_is_written_where_it_has_two_pixels_on_each_side() -> None:
             assert (y in written) == (wide > least)
 
 
+def test_the_scale_of_colours_is_viridis() -> None:
+    published = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725"
+    stops = [tuple(bytes.fromhex(one)) for one in published.split()]
+    assert [colour(place / 9) for place in range(10)] == stops
+    assert colour(0.5 / 9) == (0x46, 0x14, 0x66)  # half-way, rounded to even
+    assert [colour(share) for share in (-1.0, 2.0)] == [stops[0], stops[-1]]
+
+
+@pytest.mark.parametrize(
+    ("width", "numbers", "counts"), [(340, 7, 7), (339, 7, 0), (260, 7, 0), (259, 0, 0)]
+)
+def test_cells_hold_as_much_as_they_have_room_for(width: float, numbers: int, counts: int) -> None:
+    """Seven columns share what a long name leaves, which is 0.7 of the width."""
+    rows = tuple((place, "name " * 20, float(place), 5) for place in range(7))
+    table = Table(tuple(map(Column, ("x", "y", "v", "n"))), rows)
+    kinds = [one.get("class") for one in _drawn(table, Heat("x", "y", "v", "n"), width).iter()]
+    assert (kinds.count("cell"), kinds.count("count")) == (numbers, counts)
+
+
 def test_text_on_every_colour_can_be_read() -> None:
     for step in range(101):
         rgb = colour(step / 100)
         ink = 255 if ink_on(rgb) == "#fff" else 0
         lights = sorted(_luminance(one) for one in (rgb, (ink,) * 3))
         assert (lights[1] + 0.05) / (lights[0] + 0.05) >= 4.5
+
+
+def test_ink_is_black_or_white_whichever_has_more_contrast() -> None:
+    levels = range(0, 256, 15)
+    for rgb in itertools.product(levels, levels, levels):
+        light = _luminance(rgb) + 0.05
+        black, white = light / 0.05, 1.05 / light
+        if abs(black / white - 1) > 0.002:
+            assert ink_on(rgb) == ("#000" if black > white else "#fff")
 
 
 def _luminance(rgb: tuple[int, ...]) -> float:

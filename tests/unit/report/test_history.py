@@ -14,7 +14,7 @@ from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Sample, 
 from wfbench.benchmarks.measure.saved import SessionWriter
 from wfbench.cli.main import main
 from wfbench.contract import EnvRef, UsageError
-from wfbench.report.catalogue import RunRecord, histories, history_of, latest
+from wfbench.report.catalogue import RunRecord, histories, history_of, latest, list_runs
 
 MEASURED = Measurement(
     *(0.5, 0.1, 1.0, 1.0, 0.0, 1000, 10, 2**20, dict.fromkeys(PHASES, 0.25)),
@@ -117,3 +117,11 @@ def test_only_complete_runs_of_the_same_work_are_followed() -> None:
     grown = change(first, name="c", figures={"rate": 90.0, "cpu": 2.0})
     [same] = histories([first, grown])
     assert [one.figure for one in same] == ["rate", "cpu"]
+
+
+def test_a_run_of_a_single_case_is_listed(tmp_path: Path) -> None:
+    with SessionWriter(tmp_path, "one", CASES[:1], Settings(rounds=1)) as writer:
+        writer.record(Sample(0, 0, 0, 0, measurement=MEASURED))
+    [found] = list_runs(tmp_path)
+    assert (found.status, list(found.figures)) == ("complete", ["steady@4"])
+    assert found.says == "made, 1 cases: fastest steady@4, 1,000 transitions/s"

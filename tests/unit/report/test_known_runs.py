@@ -21,9 +21,9 @@ from known_pages import page
 from wfbench.contract import Order, Published
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, short_names
-from wfbench.report.catalogue import list_runs
+from wfbench.report.catalogue import describe_run, list_runs
 from wfbench.report.console import console, print_json
-from wfbench.report.document import Section
+from wfbench.report.document import Curves, Section
 from wfbench.report.run_lines import PlainLines, print_event
 from wfbench.report.sections.bench import saved_bench_section
 from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
@@ -119,6 +119,16 @@ def test_runs_are_listed_as_they_were(here: Path, golden: Golden) -> None:
     golden("list.txt", listed)
 
 
+def test_a_matrix_of_one_search_is_listed_like_that_search(here: Path) -> None:
+    file = here / "matrix" / "matrix.json"
+    values = json.loads(file.read_text())
+    file.write_text(json.dumps(values | {"cells": values["cells"][:1]}))
+    matrix, search = (describe_run(path) for path in (here / "matrix", here / "search"))
+    assert (matrix.status, matrix.says) == ("complete", "1 searches")
+    assert matrix.created == "2026-11-16T08:34:10+00:00"
+    assert (matrix.machine, matrix.version) == (search.machine, search.version)
+
+
 def _spoil(line: bytes, number: int) -> bytes:
     sample = json.loads(line)
     measured = sample["measurement"]
@@ -164,6 +174,18 @@ def test_a_bench_run_of_one_size_and_two_sources_reads_as_it_did(
         (here / "bench" / "config.json").write_text(json.dumps(config))
         found.append(saved_bench_section(here / "bench"))
     golden("bench-sources.md", page(*found))
+
+
+def test_one_number_of_workers_makes_no_curve(here: Path) -> None:
+    file = here / "bench" / "config.json"
+    config = json.loads(file.read_text())
+    for label, case in zip(("shm", "shm:a=1", "shm:a=2", "pipe"), config["cases"], strict=True):
+        case |= {"n_envs": 2, "label": label, "options": {"workers": 2}}
+    for last, curves in ((2, 0), (3, 1)):
+        config["cases"][2]["options"]["workers"] = last
+        file.write_text(json.dumps(config))
+        shown = saved_bench_section(here / "bench").exhibits
+        assert sum(isinstance(one.picture, Curves) for one in shown) == curves
 
 
 def test_an_evaluation_with_chosen_values_reads_as_it_did(golden: Golden) -> None:

@@ -14,7 +14,9 @@ from wfbench.report.document import (
     Check,
     Curves,
     Exhibit,
+    Fact,
     Picture,
+    Report,
     Section,
     Table,
     columns,
@@ -141,3 +143,73 @@ def test_numbers_stand_right_with_a_mark_among_them_but_not_with_a_word(
     [row] = [line for line in shown(section, 60).splitlines() if line.startswith("b ")]
     [number] = [line for line in shown(section, 60).splitlines() if line.startswith("a ")]
     assert (len(row.rstrip()) == len(number.rstrip())) is right
+
+
+def test_sentences_stay_in_one_line_each() -> None:
+    def said(what: str) -> str:
+        return f"{what} {'and so on ' * 6}end"
+
+    def one(title: str) -> Section:
+        return Section(
+            *(title, "kind", Check("result", "good", said("found"))),
+            checks=(Check("slow", "bad", said("checked")), Check("fine", "good", "unsaid")),
+            figures=(Fact("rate", "5"), Fact(*said("figure").split(" ", 1))),
+            exhibits=(Exhibit("", said("read"), Table(columns("n"), ((1,),)), said("made")),),
+            notes=(said("noted"),),
+            conclusion=(said("found"), said("concluded")),
+            afterwards=(said("next"),),
+        )
+
+    def lines_of(title: str) -> list[str]:
+        return [
+            f"ok        {title}: {said('found')}",
+            f"rate 5, {said('figure')}",
+            *("n", "1", said("read"), ""),
+            f"failed    slow: {said('checked')}",
+            f"note: {said('noted')}",
+            f"made by: {said('made')}",
+            *("", "Conclusion", f"  {said('concluded')}", "", said("next")),
+        ]
+
+    out = io.StringIO()
+    report = Report("All", "now", "1", (one("One"), one("Two")))
+    show_report(report, Console(file=out, width=30, emoji=False))
+    heads = [f"ok        {title}: {said('found')}" for title in ("One", "Two")]
+    assert [line.rstrip() for line in out.getvalue().splitlines()] == [
+        *("All", *heads, "", *lines_of("One"), "", *lines_of("Two")),
+    ]
+
+
+def test_what_fits_nowhere_has_a_line_of_its_own_and_is_whole() -> None:
+    heads = Table(columns("name", "rate (a) (of four)"), (("a name", 100), ("another", 2)))
+    prose = Table(columns("name", "text"), (("a name", "words " * 9),))
+    stacked = ["a name", "  rate (a) (of four): 100", "another", "  rate (a) (of four): 2"]
+    for data, width, lines in (
+        (heads, 20, stacked),  # 7 for the names, 2, and 13 for "(a) (of four)"
+        (heads, 21, stacked),
+        (heads, 22, ["                  rate", "name     (a) (of four)"]),
+        (prose, 6 + 2 + 23, ["a name", "  text: " + "words " * 8 + "words"]),
+        (prose, 6 + 2 + 24, ["name    text", "a name  words words words words"]),
+    ):
+        one = Section("One", "kind", Check("", "good", ""), exhibits=(Exhibit("", "", data),))
+        found = [line.rstrip() for line in shown(one, width).splitlines()]
+        assert found[1 : 1 + len(lines)] == lines
+
+
+def test_two_columns_name_a_row_where_one_does_not() -> None:
+    data = Table(columns("name", "group", "n"), (("four", "50 envs", 100), ("four", "9 envs", 7)))
+    one = Section("One", "kind", Check("", "good", ""), exhibits=(Exhibit("", "", data),))
+    stacked = ["four, 50 envs", "  n: 100", "four, 9 envs", "  n: 7"]
+    table = ["name  group      n", "four  50 envs  100", "four  9 envs     7"]
+    for width, lines in ((17, stacked), (18, table)):  # 4, 2, 7, 2 and 3
+        assert [line.rstrip() for line in shown(one, width).splitlines()][1:] == lines
+
+
+def test_a_title_has_its_unit_below_where_the_table_is_wide() -> None:
+    data = Table(columns("name", "rate (1/s) (mean)"), (("four", 100),))
+    one = Section("One", "kind", Check("", "good", ""), exhibits=(Exhibit("", "", data),))
+    for width, lines in (
+        (25, ["name  rate (1/s) (mean)", "four                100"]),  # 4, 17 and twice 2
+        (24, ["              rate", "name  (1/s) (mean)", "four           100"]),
+    ):
+        assert [line.rstrip() for line in shown(one, width).splitlines()][1:] == lines

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import mmap
+import os
 from typing import Any
 
 import pytest
@@ -98,6 +100,10 @@ def test_speed_and_curve_are_those_of_the_last_updates() -> None:
     assert panel.workflow_share == 0.5
     shown = drawn(panel)
     assert "500 of 1,000 steps" in shown
+    assert all(line.strip() for line in shown.splitlines())
+    assert "\nworkflows  ╸  " in shown
+    assert "0.500  (strict 0.250)" in shown
+    assert [line.split()[-1] for line in shown.splitlines() if "return" in line] == ["-3.0"]
     assert "at most 1 min 15 s left" in shown
     assert shown.count("█") == 40
     panel(update())
@@ -170,6 +176,42 @@ def test_processes_are_counted_where_there_are_several(processes: int, said: str
     shown = tree.draw().plain
     assert shown.startswith("150% of a core")
     assert shown.endswith(f"cores), {said}")
+
+
+def test_before_the_first_look_nothing_is_used() -> None:
+    assert ProcessTree().memory == 0
+    assert ProcessTree().draw().plain.startswith("0% of a core (of ")
+    assert ProcessTree().draw().plain.endswith(" cores), 0 MiB")
+
+
+def test_work_of_the_kernel_counts_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("wfbench.report.run_live.monotonic", lambda: now[0])
+    tree = ProcessTree()
+    tree.look()
+    assert tree.memory > 0
+    assert tree.memory % mmap.PAGESIZE == 0
+    before = os.times()
+    while (after := os.times()).system - before.system < 0.1:
+        os.urandom(100_000)
+    now[0] = 0.99  # too early for another look
+    tree.look()
+    assert tree.cores == 0.0
+    now[0] = 1.0
+    tree.look()
+    spent = after.user + after.system - before.user - before.system
+    assert tree.cores >= spent - 0.03  # two clocks of a hundredth each
+
+
+def test_a_view_says_how_long_it_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("wfbench.report.run_live.monotonic", lambda: now[0])
+    live = LiveView()
+    live.watch("one")
+    now[0] = 112.5
+    out = io.StringIO()
+    Console(file=out, width=120).print(live.render())
+    assert "12.5 s elapsed" in out.getvalue()
 
 
 def test_a_part_of_a_run_is_told_by_what_was_done_since() -> None:

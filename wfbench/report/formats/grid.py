@@ -41,7 +41,7 @@ def heat(table: Table, picture: Heat, width: float, label: str) -> Markup:
     size = (width - left) / max(1, len(xs))
     roomy = size >= _ROOMY
     if not roomy:
-        left, size = 0.0, width / max(1, len(xs))
+        left, size = 0.0, width / len(xs)
     tall = min(size, 44.0) if roomy else size
     column = table.column(picture.value)
     head, top = _heads(xs, left, size) if roomy else ([], 4.0)

@@ -192,7 +192,7 @@ def spread(table: Table, picture: Spread, width: float, label: str) -> Markup:
     frame = Frame(x, y, width)
     column = table.column(picture.value)
     parts = list(frame.grid(column.title, "orders, the best on the left"))
-    step = (x.end - x.start) / max(1, len(values))
+    step = (x.end - x.start) / x.high
     size = min(4.0, max(1.8, 0.2 * step))
     names = table.values(picture.label)
     for row, value in enumerate(values):

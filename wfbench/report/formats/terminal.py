@@ -126,10 +126,9 @@ def _stack(
     if sum(natural[:keys]) + _GAP * keys + widest <= out.width:
         return False
     for row in rows:
-        out.print(", ".join(row[:keys]), soft_wrap=True, markup=False, highlight=False)
+        out.print(", ".join(row[:keys]), soft_wrap=True)
         for head, cell in list(zip(table.heads, row, strict=True))[keys:]:
-            line = clean(f"  {head}: {cell}")
-            out.print(line, soft_wrap=True, markup=False, highlight=False)
+            out.print(clean(f"  {head}: {cell}"), soft_wrap=True)
     return True
 
 

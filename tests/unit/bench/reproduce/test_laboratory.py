@@ -92,13 +92,30 @@ def test_training_is_the_same_here_and_in_a_process_of_its_own(make_lab, lines):
     assert len(lines) == 2
 
 
+def test_of_a_long_training_forty_rollouts_are_kept_from_the_first_to_the_last(make_lab, lines):
+    settings = SMALL | {"n_envs": 1, "max_episodes": 45}
+    env = "synthetic-batch:obs_size=4,episode_length=100"
+    long = TrainCase(trainer="ppo-parallel", orders=("0",), env=env, settings=settings)
+    lab = make_lab()
+    [[whole]] = lab.train([long], rounds=1)
+    assert whole.workflows[0].rollouts.env_steps == tuple(range(100, 4501, 100))
+    [measured] = lab.measured
+    kept = measured.samples[0][0]["workflows"][0]["rollouts"]
+    assert {len(values) for values in kept.values()} == {40}
+    assert (kept["env_steps"][0], kept["env_steps"][-1]) == (100, 4500)
+    assert set(np.diff(kept["env_steps"])) == {100, 200}
+    assert [round(one, 2) for one in measured.load] == list(measured.load)
+    [line] = lines
+    assert line.startswith(f"round 1/1  ppo-parallel  {long.collector}  {env}  4,500 steps  ")
+
+
 def test_another_seed_gives_another_training(make_lab):
     [[one]] = make_lab(seed=1).train([TRAINING], rounds=1)
     [[other]] = make_lab(seed=2).train([TRAINING], rounds=1)
     assert one.workflows != other.workflows
 
 
-def test_larger_batches_have_less_noise_at_the_same_policy(make_lab):
+def test_larger_batches_have_less_noise_at_the_same_policy(make_lab, lines):
     small, large = make_lab().gradients(
         TRAINING, [(1, 1), (40, 1)], count=6, rounds=1, part="actor"
     )
@@ -106,6 +123,9 @@ def test_larger_batches_have_less_noise_at_the_same_policy(make_lab):
     assert large[0].variance < small[0].variance / 8
     assert -1 <= small[0].cosine <= 1
     assert large[0].batches == 6
+    assert [line.partition("  cosine")[0] for line in lines] == [
+        f"round 1/1  gradients of {n_envs} x 1 episodes" for n_envs in (1, 40)
+    ]
 
 
 def test_gradients_need_a_trainer_that_tells_them(make_lab):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -76,6 +77,7 @@ def test_claims_are_listed_by_number_then_name(theirs):
 def found(theirs, make_lab):
     told = []
     lab = make_lab(of=theirs)
+    began = time.perf_counter()
     result = reproduce(
         lab,
         ["fine", "broken", "empty"],
@@ -83,6 +85,9 @@ def found(theirs, make_lab):
     )
     assert result.command == "wfbench reproduce fine broken empty --quick"
     assert told == [(1, 3, "fine"), (2, 3, "broken"), (3, 3, "empty")]
+    taken = [claim.seconds for claim in result.claims]
+    assert max(taken) <= result.seconds <= round(time.perf_counter() - began, 1)
+    assert [round(one, 1) for one in (*taken, result.seconds)] == [*taken, result.seconds]
     return result
 
 

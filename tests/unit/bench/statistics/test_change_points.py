@@ -19,12 +19,29 @@ def test_a_short_level_is_found_at_either_end(short: int) -> None:
     assert change_points([-value for value in reversed(values)]) == (60 - short,)
 
 
+def test_a_level_has_three_values_at_least() -> None:
+    assert change_points([10.0] * 3 + [20.0] * 57) == (3,)
+    assert change_points([10.0] * 57 + [20.0] * 3) == (57,)
+
+
+def test_every_step_of_a_staircase_is_found() -> None:
+    lengths = (8, 12, 20, 9, 11, 15, 7, 10)
+    values = [float(step) for step, length in enumerate(lengths) for _ in range(length)]
+    assert change_points(values) == tuple(sum(lengths[:step]) for step in range(1, len(lengths)))
+
+
 def test_a_level_is_the_median_of_its_stretch() -> None:
     assert levels([1.0, 2.0, 9.0, 5.0, 7.0], (3,)) == [2.0, 6.0]
     assert levels([1.0, 2.0, 9.0], ()) == [2.0]
 
 
-@pytest.mark.parametrize("values", [[], [1.0], [2.0] * 20, [1, 2, 1, 2, 9], [5, 1, 4, 2, 3, 6, 0]])
+@pytest.mark.parametrize(
+    "values",
+    [
+        *([], [1.0], [2.0] * 20, [1, 2, 1, 2, 9], [5, 1, 4, 2, 3, 6, 0]),
+        [1] * 4 + [2] * 4,  # so do 2 of 70 orders of these values
+    ],
+)
 def test_where_nothing_can_be_told_nothing_is_found(values: list[float]) -> None:
     assert change_points(values) == ()
 
