@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .children import Child, exit_code
+from .leftovers import remove_stale_segments
 
 
 class IsolationError(Exception):
@@ -17,8 +18,9 @@ class IsolationError(Exception):
 class Isolated:
     """A process that runs `main` of a module, or a script, and answers questions.
 
-    Whatever it started ends with it. `variables` are added to its environment. It carries no mark
-    of an owner: it does what this process would do, it is not a worker.
+    Whatever it started ends with it, and its shared memory goes. `variables` are added to its
+    environment. It carries no mark of an owner: it does what this process would do, it is not a
+    worker.
     """
 
     def __init__(self, module: str | Path, variables: Mapping[str, str] | None = None) -> None:
@@ -46,6 +48,8 @@ class Isolated:
         if not self._errors.closed:
             self._child.end()
             self._errors.close()
+            # Those who would remove them were killed with it.
+            remove_stale_segments()
 
     def _death(self) -> str:
         code = exit_code(self._child.process, wait=True)

@@ -16,6 +16,7 @@ import pytest
 import wfbench as package
 from wfbench.benchmarks.revisions.model import Pair, Request
 from wfbench.benchmarks.revisions.pairs import LiveSide, Place, measure_pair
+from wfbench.processes.segments import segment_dir
 
 SMALL = ("--env", "synthetic", "--n-envs", "4")
 SHORT = ("--seconds", "0.1", "--detect", "150%", "--budget", "20s")
@@ -38,6 +39,14 @@ def test_a_side_runs_on_the_cores_that_it_is_given() -> None:
     with closing(LiveSide(Place(Path(package.__file__).parents[1]))) as side:
         side.open(Request("sequential", "synthetic", 2), 0, [core])
         assert os.sched_getaffinity(side.members[0]) == {core}
+
+
+def test_a_side_that_is_ended_early_leaves_no_shared_memory() -> None:
+    with closing(LiveSide(Place(Path(package.__file__).parents[1]))) as side:
+        side.open(Request("shm", "synthetic", 4), 0, sorted(os.sched_getaffinity(0)))
+        pid = side.members[0]
+        assert list(segment_dir().glob(f"wfbench_{pid}_*")), "the collector is open"
+    assert not list(segment_dir().glob(f"wfbench_{pid}_*"))
 
 
 def test_a_pair_has_at_least_three_blocks_of_turns() -> None:
