@@ -131,6 +131,12 @@ class SetsStartMethod(SequentialCollector):
         return super().open(plan)
 
 
+class SetsVariable(SequentialCollector):
+    def open(self, plan):
+        os.environ["WFBENCH_FAST"] = "1"
+        return super().open(plan)
+
+
 class RawExceptions(SequentialCollector):
     def collect(self, policy, steps):
         try:

@@ -56,6 +56,12 @@ def test_the_kit_names_the_broken_promise(bad, name, slug, detail):
     assert detail in promise.detail
 
 
+def test_a_change_made_once_is_noticed_after_other_promises(bad):
+    results = check_collector(bad("SetsVariable"), only=["same-transitions", "nothing-global"])
+    assert [result.kept for result in results] == [True, False]
+    assert "open changed the environment" in results[1].detail
+
+
 def test_bench_sees_what_is_lost_where_episodes_end(bad):
     del bad  # makes the module importable
     options = vars(SyntheticOptions(episode_length=20, num_actions=6))

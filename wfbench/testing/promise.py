@@ -86,6 +86,8 @@ class Promise(Generic[S]):
     needs: frozenset[str] = frozenset()
     """The capabilities a subject must declare for the promise to apply."""
     limit: float = LIMIT
+    fresh: bool = False
+    """Whether it needs a process in which the subject has done nothing yet."""
 
     def test(self, subject: S, capabilities: frozenset[str]) -> PromiseResult:
         """Try to break the promise, in this process."""
@@ -119,13 +121,13 @@ class Promises(Generic[S]):
     by_slug: dict[str, Promise[S]] = field(default_factory=dict)
 
     def add(
-        self, name: str, *, needs: tuple[str, ...] = (), limit: float = LIMIT
+        self, name: str, *, needs: tuple[str, ...] = (), limit: float = LIMIT, fresh: bool = False
     ) -> Callable[[Callable[[S], None]], Callable[[S], None]]:
         """Add the decorated function as the check of the promise `name`."""
 
         def enter(check: Callable[[S], None]) -> Callable[[S], None]:
             slug = check.__name__.strip("_").replace("_", "-")
-            self.by_slug[slug] = Promise(slug, name, check, frozenset(needs), limit)
+            self.by_slug[slug] = Promise(slug, name, check, frozenset(needs), limit, fresh)
             return check
 
         return enter

@@ -21,6 +21,7 @@ from wfbench.testing.harness.subject import (
     CollectorUnderTest,
     expect_same_rollout,
 )
+from wfbench.testing.harness.watched_envs import WideEnv
 from wfbench.testing.promise import DoesNotApply, expect, expect_equal
 
 _ACROSS_ENDS = (EPISODE - 1, EPISODE + 2)
@@ -91,6 +92,22 @@ def _same_transitions_conditioned(subject: CollectorUnderTest) -> None:
     form = {"orders": "all", "hold": "1-3", "hold_share": 0.5}
     for batched in (False, True):
         _expect_same(subject, subject.plan(subject.env(batched=batched, **form)))
+
+
+@COLLECTOR.add(
+    "It delivers numbers of every size, masks of 32 hosts and episodes that end both ways"
+)
+def _wide_values(subject: CollectorUnderTest) -> None:
+    if subject.batched_only:
+        raise DoesNotApply("the environment has no batched form")
+    ref = EnvRef("wide", "wfbench.testing.harness.watched_envs:WideEnv")
+    _expect_same(subject, subject.plan(ref), RandomPolicy(WideEnv.ACTIONS))
+
+
+@COLLECTOR.add("The 66,000th step of an environment is delivered like its first", limit=240.0)
+def _long_run(subject: CollectorUnderTest) -> None:
+    plan = subject.plan(subject.env(obs_size=1), n_envs=1)
+    _expect_same(subject, plan, steps=(65_600, 400))
 
 
 @COLLECTOR.add("One environment is enough")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -38,7 +39,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)
 
 
 @COLLECTOR.add(
-    "Nothing global is changed: start method, signal handlers, environment, random generators"
+    "Nothing global is changed: signal handlers, environment, random generators and the like",
+    fresh=True,
 )
 def _nothing_global(subject: CollectorUnderTest) -> None:
     # A state nobody can have seeded before, so that seeding it once more shows.
@@ -64,9 +66,41 @@ def _globals() -> dict[str, object]:
         "signal handlers": tuple(signal.getsignal(number) for number in _SIGNALS),
         "environment": dict(os.environ),
         "working directory": Path.cwd(),
+        "search path of modules": tuple(sys.path),
+        "hooks for exceptions": (sys.excepthook, threading.excepthook),
+        "handlers of the root logger": tuple(logging.root.handlers),
+        "levels of logging": (logging.root.level, logging.root.manager.disable),
+        "garbage collection": (gc.isenabled(), gc.get_threshold()),
+        "limits of the interpreter": (sys.getswitchinterval(), sys.getrecursionlimit()),
+        "cores and priority": (os.sched_getaffinity(0), os.getpriority(os.PRIO_PROCESS, 0)),
+        "mask of new files": _umask(),
+        "errors that numpy ignores": np.geterr(),
         "state of numpy's global generator": (state["key"].tobytes(), state["pos"]),
         "state of Python's global generator": random.getstate(),
     }
+
+
+def _umask() -> int:
+    mask = os.umask(0o77)
+    os.umask(mask)
+    return mask
+
+
+@COLLECTOR.add("Nothing is printed on standard output")
+def _silent(subject: CollectorUnderTest) -> None:
+    with tempfile.TemporaryFile() as sink:
+        sys.stdout.flush()
+        before = os.dup(1)
+        os.dup2(sink.fileno(), 1)
+        try:
+            subject.collect(subject.plan())
+        finally:
+            sys.stdout.flush()
+            os.dup2(before, 1)
+            os.close(before)
+        sink.seek(0)
+        printed = sink.read().decode(errors="replace").strip()
+    expect(not printed, f"it printed {shortly(printed)}")
 
 
 @COLLECTOR.add("A worker uses one thread and never loads torch", needs=("workers",))
@@ -128,8 +162,10 @@ def _parent_killed(subject: CollectorUnderTest) -> None:
         expect(not stay, f"shared memory outlives its dead owner and the next run: {stay}")
 
 
-@COLLECTOR.add("Ctrl-C ends everything without noise from workers", needs=("workers",))
+@COLLECTOR.add("Ctrl-C ends everything, without noise from workers")
 def _interrupted(subject: CollectorUnderTest) -> None:
+    if subject.batched_only:
+        raise DoesNotApply("a batched environment has no slow steps")
     with _collecting(subject, 0.001) as (process, errors):
         workers = footprint.tree(process.pid) - {process.pid}
         started = time.monotonic()
@@ -139,16 +175,28 @@ def _interrupted(subject: CollectorUnderTest) -> None:
         gone = footprint.wait_for(lambda: not footprint.living(workers), _GONE_WITHIN)
         expect(gone, f"workers are still there {time.monotonic() - started:.0f} s after Ctrl-C")
         noise = errors.read_text(errors="replace")
-        quiet = "Traceback" not in noise
+        quiet = not workers or "Traceback" not in noise
         expect(quiet, f"a worker printed a traceback: ...{noise[-300:].strip()!r}")
 
 
-@COLLECTOR.add("Close leaves no process, no thread, no descriptor and no shared memory")
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+
+
+@COLLECTOR.add("Close leaves no process, no thread, no descriptor, no file and no shared memory")
 def _clean_close(subject: CollectorUnderTest) -> None:
-    _cycle(subject)
-    before = footprint.descriptors()
-    for _ in range(_CYCLES):
+    with _temporary_files_in(subject.scratch):
         _cycle(subject)
+        before, files = footprint.descriptors(), set(subject.scratch.iterdir())
+        for _ in range(_CYCLES):
+            _cycle(subject)
+    left = sorted(path.name for path in set(subject.scratch.iterdir()) - files)
+    expect(not left, f"{_CYCLES} cycles left {len(left)} temporary files: {', '.join(left[:3])}")
     after = footprint.descriptors()
     expect(after <= before, f"{_CYCLES} cycles left {after - before} descriptors open")
     footprint.wait_for(lambda: threading.active_count() == 1, 2.0)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from wfbench.contract import EnvRef, WfbenchError
+from wfbench.testing.harness.failing_policy import COMPLAINT, FailingPolicy
 from wfbench.testing.harness.subject import COLLECTOR, POLICY, STEPS, CollectorUnderTest
 from wfbench.testing.promise import BrokenPromiseError, expect
 
@@ -44,6 +45,18 @@ def _misuse_is_harmless(subject: CollectorUnderTest) -> None:
         expect_refused(lambda: collector.open(plan), "a second open without a close")
         rollout = collector.collect(POLICY, STEPS)
     subject.expect_reference(rollout, plan, "it collects something else afterwards")
+
+
+@COLLECTOR.add("An error of the policy ends the collect and is named")
+def _failing_policy(subject: CollectorUnderTest) -> None:
+    with subject.closed_in_time("after an error of the policy") as collector:
+        collector.open(subject.plan())
+        try:
+            collector.collect(FailingPolicy(), STEPS)
+        except Exception as error:  # noqa: BLE001 - the subject may raise anything
+            expect(COMPLAINT in str(error), f"the policy's error is not in {error!r}")
+        else:
+            raise BrokenPromiseError("it collected with a policy that always fails")
 
 
 @COLLECTOR.add("Close ends in time in any state, and twice")

@@ -61,6 +61,8 @@ class SubjectProcess:
     def test(self, promise: Promise[Any], limit: float | None = None) -> PromiseResult:
         """Try to break a promise; `limit` shortens its own deadline."""
         seconds = min(promise.limit, limit or promise.limit)
+        if promise.fresh:
+            self.close()
         try:
             result: PromiseResult = self.ask(f"{__name__}:try_promise", promise.slug, seconds)
         except IsolationError as error:

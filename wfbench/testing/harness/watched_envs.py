@@ -118,6 +118,33 @@ class NotingBatch:
         self._noted.close()
 
 
+class WideEnv(_PlainEnv):
+    """Numbers of every size in observations of two dimensions; an episode may end both ways."""
+
+    ACTIONS = 300
+
+    def __init__(self) -> None:
+        self.observation_space = gymnasium.spaces.Box(-1e35, 1e35, (2, 3), np.float64)
+        self.action_space = gymnasium.spaces.Discrete(self.ACTIONS)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[NDArray[Any], Any]:  # noqa: ARG002 (gymnasium's signature)
+        """Start an episode."""
+        if seed is not None:
+            self._draws = np.random.default_rng(seed)
+        return self._numbers(), {}
+
+    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, Any]:
+        """Make a step; every bit of a mask of 32 hosts may be set."""
+        obs, [mask, end] = self._numbers(), self._draws.integers(1 << 32, size=2).tolist()
+        reward, obs[0, 0] = float(obs[1, 1]), action
+        info = {"compromised_hosts": mask, "ended_session": end % 3 == 0}
+        return obs, reward, end % 8 < 2, 0 < end % 8 < 3, info
+
+    def _numbers(self) -> NDArray[np.float64]:
+        sizes = 10.0 ** self._draws.integers(-30, 30, size=(2, 3))
+        return self._draws.normal(size=(2, 3)) * sizes
+
+
 class UnevenEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Another environment whose steps take a different, random time in each of them."""
 
