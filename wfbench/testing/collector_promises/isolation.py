@@ -21,7 +21,7 @@ from reprlib import repr as shortly
 
 import numpy as np
 
-from wfbench.contract import EnvRef, WfbenchError
+from wfbench.contract import EnvRef, WfbenchError, load_object
 from wfbench.policies import NetworkPolicy
 from wfbench.processes import usage
 from wfbench.processes.children import Child, exit_code
@@ -43,6 +43,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)
     fresh=True,
 )
 def _nothing_global(subject: CollectorUnderTest) -> None:
+    # What importing it changes is its libraries' doing.
+    load_object(subject.spec.factory)
     # A state nobody can have seeded before, so that seeding it once more shows.
     random.seed()
     np.random.set_state(np.random.RandomState().get_state())  # noqa: NPY002 (watched, not used)
@@ -61,8 +63,9 @@ def _expect_unchanged(before: dict[str, object], call: str) -> None:
 
 def _globals() -> dict[str, object]:
     state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 (watched, not used)
+    [default, *_] = multiprocessing.get_all_start_methods()
     return {
-        "start method": multiprocessing.get_start_method(allow_none=True),
+        "start method": multiprocessing.get_start_method(allow_none=True) or default,
         "signal handlers": tuple(signal.getsignal(number) for number in _SIGNALS),
         "environment": dict(os.environ),
         "working directory": Path.cwd(),
