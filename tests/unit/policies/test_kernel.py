@@ -32,11 +32,16 @@ def multiply(
             out[row * width : (row + 1) * width] += number * right[k * width : (k + 1) * width]
 
 
+def plain(function: Any) -> Any:
+    """Return a function as it was before it was given its key, which Python cannot show."""
+    return function.py_func.__wrapped__
+
+
 @pytest.fixture(autouse=True)
 def _run_by_python(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(layers, "gather", gather)
     monkeypatch.setattr(layers, "multiply", multiply)
-    monkeypatch.setattr(table, "index_entries", table.index_entries.py_func)
+    monkeypatch.setattr(table, "index_entries", plain(table.index_entries))
     with np.errstate(over="ignore"):  # of hashes
         yield
 
@@ -66,7 +71,7 @@ def act(
     while True:
         before = done, [column[done:].copy() for column in acts]
         known = (found.may_grow, networks, found.used, found.slots, found.entries, room)
-        done = kernel.act_rows.py_func(obs, obs.view(np.uint8), draws, done, *known, *acts)
+        done = plain(kernel.act_rows)(obs, obs.view(np.uint8), draws, done, *known, *acts)
         if done in (count, kernel.NOT_FINITE):
             return done, found, acts
         assert done >= before[0], "it goes on where it stopped"
