@@ -54,7 +54,7 @@ class OrderCode:
 
 @cache
 def _table(kind: str, units: int) -> NDArray[np.uint8]:
-    encode = order_code if kind == POSITIONS else lambda order: precedences(order) > 0
+    encode = order_code if kind == POSITIONS else lambda order: precedences(order) == 1
     table = np.array([encode(order) for order in all_orders(units)], dtype=np.uint8)
     table.flags.writeable = False
     return table

@@ -38,7 +38,7 @@ class ShapedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Start the first episode of `seed`, or the next one of the present seed."""
         if seed is None and self._seed is None:
-            seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+            seed = np.random.SeedSequence().generate_state(1, np.uint64).item()
         if seed is not None:
             self._seed, self._episode = seed, -1
         self._episode += 1
@@ -58,9 +58,8 @@ class ShapedEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def _shown(self, obs: Any) -> NDArray[Any]:
         row = np.asarray(obs)
-        out = np.empty((1, row.size + self._bits.shape[1]), dtype=row.dtype)
-        append_bits(row[None], self._bits, out)
-        shown: NDArray[Any] = out[0]
+        shown = np.empty(row.size + self._bits.shape[1], dtype=row.dtype)
+        append_bits(row[None], self._bits, shown[None])
         return shown
 
 

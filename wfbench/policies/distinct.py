@@ -39,9 +39,9 @@ def distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int
     inverse = np.empty(count, dtype=np.int64)
     used = _group(
         raw,
-        np.empty((count + 1, -(-raw.shape[1] // 8)), dtype=np.uint64),
+        np.empty((count, -(-raw.shape[1] // 8)), dtype=np.uint64),
         np.empty(count, dtype=np.uint64),
-        np.full(4 << max(count, 1).bit_length(), -1, dtype=np.int32),
+        np.full(4 << count.bit_length(), -1, dtype=np.int32),
         first,
         inverse,
     )

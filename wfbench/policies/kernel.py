@@ -53,7 +53,7 @@ def new_room(networks: Networks) -> Room:
         np.empty(BLOCK, dtype=np.int64),
         np.empty(BLOCK, dtype=np.int64),
         np.empty(BLOCK, dtype=np.int64),
-        np.empty(BLOCK * (int(networks.actor_sizes[0]) + 1), dtype=np.int32),
+        np.empty(BLOCK * int(networks.actor_sizes[0]), dtype=np.int32),
         np.empty(BLOCK, dtype=np.int64),
         np.zeros(BLOCK * units, dtype=np.float32),
         np.empty(actions, dtype=np.float32),
@@ -110,7 +110,7 @@ def _evaluate(obs: Any, rows: Any, networks: Networks, found: Entries, room: Roo
     first, width = forward(networks.actor, networks.actor_sizes, obs, rows, lists, counts, units)
     for r in range(rows.shape[0]):
         entry = room.new_entries[r]
-        logits = units[first + r * width : first + (r + 1) * width]
+        logits = units[first + r * width :]
         cdf, log_probs = found.cdf[entry], found.log_probs[entry]
         sound = sound and _softmax(logits, room.powers, room.exponents, cdf, log_probs)
     return sound

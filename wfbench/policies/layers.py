@@ -49,7 +49,7 @@ def list_inputs(obs: Any, rows: Any, lists: Any, counts: Any) -> None:
     size = obs.shape[1]
     for r in range(rows.shape[0]):
         row = rows[r]
-        line = lists[r * (size + 1) : (r + 1) * (size + 1)]
+        line = lists[r * size :]
         count = 0
         others = 0
         for i in range(size):  # without branches: bits are hard to guess
@@ -64,15 +64,15 @@ def _first_layer(
     obs: Any, rows: Any, lists: Any, counts: Any, weights: Any, width: int, sums: Any
 ) -> None:
     """Add up the weights of the inputs that are not 0, times the input."""
-    step = obs.shape[1] + 1
+    step = obs.shape[1]
     for r in range(rows.shape[0]):
         if counts[r] >= 0:
             gather(sums, r, weights, width, lists, r * step, r * step + counts[r])
             continue
-        line = sums[r * width : (r + 1) * width]
+        line = sums[r * width :]
         for k in range(r * step, r * step - counts[r]):
             x = np.float32(obs[rows[r], lists[k]])
-            of_input = weights[lists[k] * width : (lists[k] + 1) * width]
+            of_input = weights[lists[k] * width :]
             for j in range(width):
                 line[j] += x * of_input[j]
 
@@ -86,20 +86,17 @@ def forward(
     `lists` and `counts` are those of `list_inputs`.
     """
     height = -(-rows.shape[0] // HEIGHT) * HEIGHT
-    begin, first, before = 0, 0, 0
-    width = 0
+    begin = first = before = width = 0
     for layer in range(sizes.shape[0] - 1):
         size, wide = sizes[layer], -(-sizes[layer + 1] // LANES) * LANES
-        weights = network[begin : begin + size * wide]
-        biases = network[begin + size * wide : begin + (size + 1) * wide]
-        sums = units[first : first + height * wide]
+        weights, biases, sums = network[begin:], network[begin + size * wide :], units[first:]
         for r in range(height):
             for j in range(wide):
                 sums[r * wide + j] = biases[j]
         if layer == 0:
             _first_layer(obs, rows, lists, counts, weights, wide, sums)
         else:
-            multiply(sums, wide, units[before:first], width, 1, weights, height, size)
+            multiply(sums, wide, units[before:], width, 1, weights, height, size)
         if layer + 2 < sizes.shape[0]:
             tangents(sums, height * wide)
         begin += (size + 1) * wide

@@ -18,13 +18,14 @@ from .compiling import compiled, part
 _MONOTONIC = int(time.CLOCK_MONOTONIC)
 _read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
 
-STEP, ROW, NANOSECONDS, CLOCK = range(4)
+_PLACES = range(5)
+STEP, ROW, NANOSECONDS, CLOCK, _ = _PLACES
 """Places in `progress`: where to go on, the time that steps took, and room to read the clock."""
 
 
 def new_progress() -> NDArray[np.int64]:
     """Return the progress before the first step."""
-    return np.zeros(CLOCK + 2, dtype=np.int64)
+    return np.zeros(len(_PLACES), dtype=np.int64)
 
 
 @part
@@ -92,13 +93,13 @@ def play_steps(
 ) -> Any:
     """Go on where `progress` says, until each row of `draws` is used; return what `act` returned.
 
-    Fewer than all rows: a step could not be made. `cells`: first step, first column, last + 1.
+    Fewer than all rows: a step could not be made. There is at least one row of `draws`. `cells`:
+    first step, first column, last + 1.
     """
     actions, log_probs, values = acts
     rewards, truncated, final_obs, compromised, ended_session = out
     first, begin, end = cells
-    row = end - begin
-    while progress[STEP] < draws.shape[0]:
+    while True:
         t = first + progress[STEP]
         row = act(
             obs[t, begin:end],
@@ -116,7 +117,7 @@ def play_steps(
             values[t, begin:end],
         )
         if row != end - begin:
-            break
+            return row
         progress[NANOSECONDS] -= _now(progress)
         step(
             *context,
@@ -131,4 +132,5 @@ def play_steps(
         progress[NANOSECONDS] += _now(progress)
         progress[STEP] += 1
         progress[ROW] = 0
-    return row
+        if progress[STEP] == draws.shape[0]:
+            return row

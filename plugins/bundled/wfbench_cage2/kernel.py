@@ -25,8 +25,8 @@ from .red_agents import aim, red_choose
 from .rules_red import red_execute
 from .tables import FOOTHOLD, OBS_SIZE, Red, RedAction, Subnet, Success
 
-EPISODE, STEP, RETURN = 0, 1, 2
 CLOCK_SIZE = 3
+EPISODE, STEP, RETURN = range(CLOCK_SIZE)
 """Per environment: number of the episode, steps made in it, and its return so far in tenths."""
 
 FIRST, NEXT = False, True
@@ -37,7 +37,6 @@ ENDED = -3
 _UNKNOWN = int(Success.UNKNOWN)
 _SLEEP = int(RedAction.SLEEP)
 _USER_SUBNET = int(Subnet.USER)
-_NUM_REDS = len(Red)
 _NONE_YET = (
     *(AT.bline_u, AT.mdr_last_x, AT.mdr_last_h, AT.blue_action),
     *(AT.last_alarm, AT.earlier_alarm),
@@ -83,7 +82,7 @@ def draw_red(seed: np.uint64, episode: int, red_shares: NDArray[np.float64]) -> 
     """Draw the red agent of an episode, by cumulative shares."""
     draw = uniform(step_key(seed, episode, -1), RED_AGENT)
     red = 0
-    while red < _NUM_REDS - 1 and draw >= red_shares[red]:
+    while draw >= red_shares[red]:  # the last share is 1
         red += 1
     return red
 
@@ -225,9 +224,7 @@ def load_replay() -> Callable[..., int]:
 
 def start_state(red: Red) -> tuple[State, NDArray[np.uint8]]:
     """Return a fresh state against one red agent, and its observation."""
-    state = np.zeros((1, STATE_SIZE), dtype=np.int16)
-    clock = np.zeros((1, CLOCK_SIZE), dtype=np.int64)
-    obs = np.empty((1, OBS_SIZE), dtype=np.uint8)
-    shares = (np.arange(_NUM_REDS) >= red).astype(np.float64)
-    load_kernel().reset(state, clock, np.zeros(1, dtype=np.uint64), shares, obs, FIRST)
-    return state[0], obs[0]
+    state, obs = np.empty(STATE_SIZE, dtype=np.int16), np.empty(OBS_SIZE, dtype=np.uint8)
+    reset_state(state, red)
+    blue.write_obs(state, obs.view(np.uint32))
+    return state, obs

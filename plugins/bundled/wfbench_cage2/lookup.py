@@ -35,6 +35,10 @@ OP_HOSTS = int(UNIT_HOSTS[Unit.OP_HOST] | UNIT_HOSTS[Unit.OP_SERVER])
 BLINE_USER_HOSTS = int(UNIT_HOSTS[Unit.USER]) & ~(1 << tables.FOOTHOLD)
 
 NEXT_HOP = _integers(HOST_ID.get(host.next_hop or "", -1) for host in HOSTS)
+REVEALED = _integers(
+    _bits(name in (host.name, host.next_hop) for name in HOST_ID) for host in HOSTS
+)
+"""The hosts whose addresses an escalation reveals: the host itself and its next hop."""
 WEAK_ACCOUNT = np.array([host.weak_account is not None for host in HOSTS], dtype=np.bool_)
 BASE_PORTS = _integers(_ports({service.port for service in host.services}) for host in HOSTS)
 

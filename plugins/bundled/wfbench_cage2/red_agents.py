@@ -26,8 +26,8 @@ def pick(s: State, candidates: int, key: np.uint64, tape: Tape) -> int:
     recorded = on_tape(s, tape, PICK, candidates)
     if recorded != UNRECORDED:
         return recorded
-    count = count_bits(candidates)
-    return nth_member(candidates, min(int(uniform(key, PICK) * count), count - 1))
+    # A draw is below 1 and has 53 bits, so the product rounds to a number below the count.
+    return nth_member(candidates, int(uniform(key, PICK) * count_bits(candidates)))
 
 
 @part

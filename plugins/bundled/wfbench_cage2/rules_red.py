@@ -77,8 +77,7 @@ def select_exploit(s: State, h: int, key: np.uint64, tape: Tape) -> int:
     if draw < tables.TOP_EXPLOIT_PROBABILITY:
         return top
     share = (draw - tables.TOP_EXPLOIT_PROBABILITY) / (1.0 - tables.TOP_EXPLOIT_PROBABILITY)
-    rest = min(int(share * (count - 1)), count - 2)
-    return draws.nth_member(options & ~(1 << top), rest)
+    return draws.nth_member(options & ~(1 << top), int(share * (count - 1)))
 
 
 @part
@@ -162,9 +161,7 @@ def privilege_escalate(s: State, h: int, key: np.uint64, tape: Tape) -> int:
         note_sessions(s, h)
         s[AT.mal] |= 1 << h
     s[AT.ksub] |= 1 << lookup.SUBNET[h]
-    s[AT.kip] |= 1 << h
-    if lookup.NEXT_HOP[h] >= 0:
-        s[AT.kip] |= 1 << lookup.NEXT_HOP[h]
+    s[AT.kip] |= lookup.REVEALED[h]
     if h == tables.OP_SERVER:
         s[AT.ot_known] = 1
     return _TRUE

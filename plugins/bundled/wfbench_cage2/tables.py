@@ -26,7 +26,7 @@ Exploit = IntEnum(
 Decoy = IntEnum("Decoy", "APACHE FEMITTER HARAKA_SMPT SMSS SSHD SVCHOST TOMCAT VSFTPD", start=0)
 """Decoys blue can plant."""
 
-Level = IntEnum("Level", "NONE USER ROOT", start=0)
+Level = IntEnum("Level", "NONE USER ROOT")
 """Privilege of the session that exploiting a service gives."""
 
 Belief = IntEnum("Belief", "NO UNKNOWN USER PRIVILEGED", start=0)

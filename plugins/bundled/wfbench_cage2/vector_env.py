@@ -176,7 +176,7 @@ class Cage2VectorEnv(VectorEnv[Obs, NDArray[np.int64], Rows]):
             "_final_obs": ended,
             "episode_return": np.where(ended, self._batch.returns, 0.0),
             "_episode_return": ended,
-            "episode_length": np.where(ended, self.episode_steps, 0),
+            "episode_length": ended * self.episode_steps,
             "_episode_length": ended,
         }
 

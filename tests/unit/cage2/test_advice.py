@@ -53,6 +53,7 @@ def stored(
         "num_actions": info.num_actions,
         **changed,
     }
+    meta = {name: value for name, value in meta.items() if value is not None}
     text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     np.savez(path, meta=text, **snapshot.arrays)
     return policy
@@ -95,6 +96,8 @@ def test_a_policy_for_one_order_needs_none(file: Path) -> None:
         load_advisor(file, "SEUHD")
     stored(file, order=USEHD, orders="")
     assert len(load_advisor(file.parent).code) == 0
+    stored(file, order=USEHD, orders="", version=None)
+    assert load_advisor(file).policy.version == 0
 
 
 @pytest.mark.parametrize(
@@ -127,9 +130,13 @@ def test_nothing_is_unpickled(file: Path) -> None:
         load_advisor(file, "SEUHD")
 
 
-@pytest.mark.parametrize("history", [False, True])
-def test_a_person_can_play_with_advice(file: Path, history: bool) -> None:  # noqa: FBT001
-    policy = stored(file, history=history)
+@pytest.mark.parametrize(("memory", "history"), [(True, False), (True, True), (False, False)])
+def test_a_person_can_play_with_advice(
+    file: Path,
+    memory: bool,  # noqa: FBT001
+    history: bool,  # noqa: FBT001
+) -> None:
+    policy = stored(file, memory=memory, history=history)
     play = ["play", "--advice", str(file), "--order", "USEHD", "--steps", "2", "--seed", "5"]
     done = CliRunner().invoke(app, play, input="a\nsleep\n")
     assert done.exit_code == 0, done.output
@@ -138,7 +145,7 @@ def test_a_person_can_play_with_advice(file: Path, history: bool) -> None:  # no
     assert "It follows U>S>E>H>D." in done.output
     assert f"{advised[0].removeprefix('advice: ')}: reward" in done.output
     assert "Sleep: reward" in done.output
-    env = Cage2Env(memory=True, history=history, seed=5)
+    env = Cage2Env(memory=memory, history=history, seed=5)
     obs, info = env.reset()
     first = load_advisor(file, "USEHD").advise(obs, info["state"])
     assert advised[0] == f"advice: {action_name(first)}"
@@ -162,7 +169,10 @@ def test_only_rewards_are_coloured_in_a_terminal(file: Path) -> None:
     ("words", "problem"),
     [
         (["--order", "USEHD"], "name a policy with --advice"),
-        (["--advice", "nowhere.npz", "--order", "USEHD"], "cannot read nowhere.npz"),
+        (
+            ["--advice", "nowhere.npz", "--order", "USEHD"],
+            "cannot read nowhere.npz: No such file",
+        ),
     ],
 )
 def test_play_says_in_one_line_what_is_wrong(words: list[str], problem: str) -> None:

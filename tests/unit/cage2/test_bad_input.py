@@ -67,14 +67,14 @@ def test_scalar_action_out_of_range(action):
 def test_scalar_action_of_the_wrong_type(action):
     env = Cage2Env(seed=0)
     env.reset()
-    with pytest.raises(TypeError, match="expected one integer"):
+    with pytest.raises(TypeError, match=r"expected one integer in 0\.\.144$"):
         env.step(action)
 
 
 @pytest.mark.parametrize(
     ("actions", "error", "says"),
     [
-        ([0, 145, 0], ValueError, "action 145 of env 1 is outside"),
+        ([0, 145, 0], ValueError, r"action 145 of env 1 is outside 0\.\.144; nothing"),
         ([0, 0, -1], ValueError, "action -1 of env 2 is outside"),
         ([0, 0], ValueError, r"shape \(2,\); expected \(3,\)"),
         ([[0], [0], [0]], ValueError, r"shape \(3, 1\)"),
@@ -161,3 +161,9 @@ def test_batch_actions_and_seeds_of_the_wrong_shape():
     batch.reset(np.arange(4, dtype=np.uint64), np.zeros((4, 52), np.uint8))
     with pytest.raises(ValueError, match=r"actions is int64 \(5,\); expected int64 \(4,\)"):
         batch.step(np.zeros(5, np.int64), arrays())
+    with pytest.raises(ValueError, match="action 145 of env 0 is outside"):
+        batch.step(np.array([145, 0, 0, 0]), arrays())
+    batch.step(np.zeros(4, np.int64), arrays())
+    batch.close()
+    with pytest.raises(ResetNeeded):
+        batch.step(np.zeros(4, np.int64), arrays())

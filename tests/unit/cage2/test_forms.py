@@ -17,7 +17,8 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers import RecordEpisodeStatistics
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
-from wfbench_cage2 import ENV_ID, Cage2Env, Cage2VectorEnv
+from wfbench.contract import StepArrays
+from wfbench_cage2 import ENV_ID, Cage2Batch, Cage2Env, Cage2VectorEnv
 from wfbench_cage2.layout import AT
 from wfbench_cage2.tables import HOSTS, NUM_ACTIONS, OBS_SIZE, action_name
 
@@ -51,6 +52,37 @@ def test_made_by_name_in_both_forms():
     assert vector.observation_space.shape == (200, OBS_SIZE)
     assert vector.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     assert vector.metadata["render_fps"] == env.metadata["render_fps"] == 4
+
+
+def test_all_forms_have_the_same_defaults_and_begin_alike():
+    vector, env, batch = Cage2VectorEnv(1, seed=[3]), Cage2Env(seed=3), Cage2Batch(1)
+    assert vector.episode_steps == env.episode_steps == batch.episode_steps == 100
+    assert batch.info.obs_shape == (OBS_SIZE,)
+    for space in (vector.single_observation_space, env.observation_space):
+        assert (space.low.max(), space.high.min(), space.shape) == (0, 1, (OBS_SIZE,))
+    (_, told), (_, one) = vector.reset(), env.reset()
+    begun = {"compromised_units": 1 << 4, "compromised_hosts": 1 << 8, "ended_session": False}
+    for key, value in begun.items():
+        assert told[key].tolist() == [value]
+        assert one[key] == value
+
+
+def test_the_compiled_step_of_a_batch_is_its_step():
+    one, other = (Cage2Batch(3, red="meander", episode_steps=4) for _ in range(2))
+    wanted, found = (StepArrays.allocate(3, one.info) for _ in range(2))
+    for batch, out in ((one, wanted), (other, found)):
+        batch.reset(np.arange(3, dtype=np.uint64), out.obs)
+        out.terminated[:] = True
+    step = other.compiled_step
+    names = ("rewards", "truncated", "final_obs", "compromised", "ended_session")
+    for action in range(130, 140):
+        actions = np.full(3, action)
+        one.step(actions, wanted)
+        arrays = (found.obs, *(getattr(found, name) for name in names))
+        step.function(*step.context, actions, *arrays)
+        for name in ("obs", *names):
+            assert np.array_equal(getattr(wanted, name), getattr(found, name)), name
+    assert not wanted.terminated.any()
 
 
 def test_a_vector_is_open_until_it_is_closed():
@@ -224,9 +256,9 @@ def test_actions_of_any_integer_type_and_layout_step_the_same():
     spread = np.zeros(6, dtype=np.int64)
     spread[::2] = (141, 3, 140)
     for actions in ([141, 3, 140], np.array([141, 3, 140], dtype=np.int16), spread[::2]):
-        env = Cage2VectorEnv(3, red="meander", seed=4)
+        env = Cage2VectorEnv(3, red="meander", seed=4, episode_steps=6)
         env.reset()
-        found = [env.step(actions)[1].tolist() for _ in range(20)]
+        found = [tuple(array.tobytes() for array in env.step(actions)[:4]) for _ in range(20)]
         wanted = wanted or found
         assert found == wanted
 

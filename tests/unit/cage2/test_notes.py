@@ -54,6 +54,7 @@ def test_recorded_episodes_replayed_through_both_give_the_same_notes(data):
             assert np.array_equal(noted[:, period].argmax(axis=1), passed)
             # The kernel's replay does not count steps; played episodes compare that.
             for place in (count, period):
+                assert not kernel[:, place].argmax(axis=1).any()
                 noted[:, place] = kernel[:, place]
             assert np.array_equal(noted, kernel)
             compared += steps

@@ -24,11 +24,13 @@ def play(typed, *arguments):
 
 
 def test_a_game_from_first_action_to_last():
-    typed = "restore user1\n\nnonsense\nremove ent9\n?\ntomcat ops0\n1\n"
+    typed = "restore user1\n\nnonsense [red]\nremove ent9\n?\ntomcat ops0\n1\n"
     done = play(typed, "--red", "meander", "--steps", "4", "--seed", "1")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Restore User1: reward -1.0") == 2
-    assert "'nonsense' is not an action" in done.stdout
+    assert "'nonsense [red]' is not an action" in done.stdout
+    assert done.stdout.count("blue, [Sleep]> ") == 1
+    assert done.stdout.count("blue, [Restore User1]> ") == 5
     assert "host 'ent9' fits 0 hosts" in done.stdout
     assert "DecoyTomcat Op_Server0: reward" in done.stdout
     assert "Monitor: reward" in done.stdout

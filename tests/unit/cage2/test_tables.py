@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from wfbench_cage2 import Cage2Env
-from wfbench_cage2.lookup import ROOTED_COST, UNIT_MASK
+from wfbench_cage2.lookup import ENABLED, ROOTED_COST, TOP_EXPLOIT, UNIT_MASK
 from wfbench_cage2.tables import (
     DECOY,
+    EXPLOITS,
     HOST_ID,
     HOSTS,
     NUM_ACTIONS,
     NUM_HOSTS,
+    PORTS,
     REDUCED_ACTIONS,
     Decoy,
+    Exploit,
     Unit,
     action_name,
 )
@@ -29,6 +32,20 @@ def test_every_set_of_hosts_has_its_unit_types_and_its_cost():
         assert ROOTED_COST[mask] == sum(host.confidentiality for host in held)
     assert UNIT_MASK[-1] == 2 ** len(Unit) - 1
     assert ROOTED_COST[-1] == 48
+
+
+def test_red_prefers_the_heaviest_exploit_that_open_ports_enable():
+    assert [rule.weight for rule in EXPLOITS.values()] == [2, 1, 3, 4, 0.1, 5, 6, 7]
+    ranked = (7, 6, 5, 3, 2, 0, 1, 4)
+    for place, heavier in enumerate(ranked):
+        for lighter in ranked[place:]:
+            assert TOP_EXPLOIT[1 << heavier | 1 << lighter] == heavier
+    assert TOP_EXPLOIT[0] == 0
+    for place in range(len(PORTS)):
+        alone = 0 if place == Exploit.SQL_INJECTION else 1 << place
+        assert ENABLED[1 << place] == alone
+        with_sql = 1 << Exploit.SQL_INJECTION if PORTS[place] in {80, 443} else 0
+        assert ENABLED[1 << place | 1 << PORTS.index(3390)] == alone | with_sql
 
 
 def test_actions_have_names_and_every_host_its_turn():

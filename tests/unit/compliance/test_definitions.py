@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wfbench.contract import Rollout, UsageError, WorkflowModel
-from wfbench.orders.compliance import DEFINITIONS, Shaper, find_definition
+from wfbench.orders.compliance import DEFINITIONS, MIN_CHOICES, Shaper, find_definition
 
 A0, B0, FOOTHOLD, C1 = 1, 2, 4, 8
 FIX_A, FIX_B, FIX_FOOTHOLD, FIX_C1 = 1, 2, 3, 4
@@ -237,6 +237,10 @@ def test_definitions_are_what_they_were() -> None:
         "precedence-neutral@1": ("NONE_BEFORE", "NEUTRAL", *both),
         "targeted@1": ("TARGETED", "COMPLIANT", "foothold_targets"),
     }
+
+
+def test_fewer_than_50_choices_are_untested() -> None:
+    assert MIN_CHOICES == 50
 
 
 def test_a_name_means_its_newest_version_and_an_id_means_itself() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -183,6 +184,18 @@ def test_chance_counted_by_hand(tiny: WorkflowModel, make_rollout: Play) -> None
         "precedence": (2 + 4) / 8,
         "targeted": (1 + 1) / 8,
     }
+
+
+def test_chance_remembers_targets_until_the_episode_of_their_column_ends(
+    tiny: WorkflowModel, make_rollout: Play
+) -> None:
+    """Of four fixes one is compliant at first, two after a0 was fixed."""
+    ends = np.zeros((4, 2), np.bool_)
+    ends[1, 0] = True
+    rollout = make_rollout([[1, 0], [2, 0], [0, 0], [1, 0]], 0, ended_session=False, ends=ends)
+    for ended in (rollout, replace(rollout, terminated=ends, truncated=rollout.terminated)):
+        level = chance_level("targeted", tiny, (0, 1, 2), ended)
+        assert level == ((1 + 2 + 1 + 1) + 4 * 1) / 32
 
 
 def test_there_is_no_chance_level_where_nothing_counts(

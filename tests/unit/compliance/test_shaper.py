@@ -219,6 +219,36 @@ def test_rewards_that_do_not_add_up_are_a_bug(tiny: WorkflowModel, make_rollout:
             shaper.shape(make_rollout([[4]], 14, ended_session=True, ends=True, first_step=1))
 
 
+def test_sums_may_be_off_by_roundings_and_no_more(tiny: WorkflowModel, make_rollout: Make) -> None:
+    from wfbench.orders.compliance.kernel import Carry
+
+    def off(column: Carry, by: float) -> int:
+        shaper = Shaper(tiny, ABC, weight=0.0)
+        shaper.shape(make_rollout([[0]], 0, ended_session=False, ends=False))
+        shaper._carry[0, column] += by
+        end = make_rollout([[0]], 0, ended_session=False, ends=True, first_step=1)
+        return len(shaper.shape(end).episodes)
+
+    for column in (Carry.ALIGNMENT, Carry.TOTAL):
+        assert off(column, 1e-6) == 1
+        with pytest.raises(InvariantError, match="do not add up"):
+            off(column, 1.5e-6)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_the_first_rows_of_a_shaper_begin_an_episode_at_any_step(
+    tiny: WorkflowModel,
+    make_rollout: Make,
+    again: bool,  # noqa: FBT001
+) -> None:
+    shaper = Shaper(tiny, ABC)
+    if again:
+        shaper.shape(make_rollout([[0]], 0, ended_session=False, ends=False))
+        shaper.reset()
+    late = make_rollout([[0]], 0, ended_session=False, ends=True, first_step=7)
+    assert shaper.shape(late).incomplete == 0
+
+
 def test_nan_rewards_are_left_to_the_caller(tiny: WorkflowModel, make_rollout: Make) -> None:
     rollout = make_rollout([[4]], 12, ended_session=True, ends=True, rewards=np.nan)
     shaped = Shaper(tiny, ABC).shape(rollout)

@@ -18,6 +18,7 @@ from wfbench.orders import (
     order_index,
     parse_order,
     precedences,
+    short_names,
     unit_pairs,
 )
 
@@ -82,6 +83,9 @@ def test_units_whose_letters_clash_are_written_in_full() -> None:
     assert format_order((1, 0, 2), units) == "switch>server>lab"
     assert parse_order("switch>server>lab", units) == (1, 0, 2)
     assert parse_order("3", units) == (1, 2, 0)
+    assert short_names(("1st", "b_2nd")) == ("1st", "b_2nd")
+    assert short_names(("1st", "b")) == ("1st", "b"), "a number would be read as an index"
+    assert short_names(("a_1st_x", "b")) == ("X", "B")
 
 
 def test_a_single_unit_has_one_order() -> None:
@@ -111,8 +115,10 @@ def test_what_is_not_an_order_is_refused_with_what_to_write(text: str) -> None:
 
 
 def test_named_orders_belong_to_their_units() -> None:
-    with pytest.raises(UsageError, match="is not an order; write it like A>B"):
+    with pytest.raises(UsageError, match=r"write it like A>B, or as an index 0\.\.1$"):
         parse_order("reverse", ("a", "b"))
+    with pytest.raises(UsageError, match=", one of critical_first, enterprise_focus, "):
+        parse_order("forwards")
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 0, 1, 2, 3), (1, 2, 3, 4, 5)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from wfbench.policies import distinct
 from wfbench.policies.distinct import distinct_rows
 
 
@@ -31,11 +32,22 @@ def test_rows_of_several_dimensions():
     assert first.tolist() == inverse.tolist() == [0, 1, 2, 3]
 
 
-def test_every_byte_counts():
+@pytest.mark.parametrize("by_python", [False, True])
+@pytest.mark.parametrize("width", [1, 8, 17, 19, 25])
+def test_every_byte_counts(monkeypatch, width, by_python):
     """Rows that differ in one byte, at any place of the packed words, are distinct."""
-    width = 19
+    if by_python:  # which sees every bad index
+        monkeypatch.setattr(distinct, "_group", distinct._group.py_func.__wrapped__)
     rows = np.zeros((width + 1, width), np.uint8)
     rows[1:] = np.eye(width, dtype=np.uint8) * 128
-    first, inverse = distinct_rows(np.concatenate([rows, rows]))
-    assert first.tolist() == list(range(width + 1))
-    assert inverse.tolist() == [*range(width + 1)] * 2
+    everyone = list(range(width + 1))
+    with np.errstate(over="ignore"):  # of hashes
+        for times in (1, 2):
+            first, inverse = distinct_rows(np.concatenate([rows] * times))
+            assert first.tolist() == everyone
+            assert inverse.tolist() == everyone * times
+
+
+def test_one_row_is_distinct():
+    first, inverse = distinct_rows(np.ones((1, 3), np.float32))
+    assert first.tolist() == inverse.tolist() == [0]

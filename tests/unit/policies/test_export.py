@@ -13,10 +13,13 @@ import pytest
 
 import wfbench
 from wfbench.contract import UsageError
-from wfbench.policies import NetworkPolicy
+from wfbench.policies import NetworkPolicy, Notes
 from wfbench.policies.export import Exported
+from wfbench.policies.export.agent import write_agent
+from wfbench.policies.export.blue_agent import BlueAgent
 from wfbench.store.policy_file import PolicyLabel, StoredPolicy, write_policy
 from wfbench_cage2 import Cage2Env
+from wfbench_cage2.workflow import form
 
 UNITS = ("defender", "enterprise", "op_server", "op_host", "user")
 RICH = {"red": "bline", "episode_steps": 100, "memory": True, "actions": "reduced"}
@@ -43,6 +46,9 @@ session = onnxruntime.InferenceSession(sys.argv[1] + "/onnx/policy.onnx")
 [logits] = session.run(["logits"], {"obs": np.load(sys.argv[1] + "/obs.npy")})
 np.save(sys.argv[1] + "/logits.npy", logits)
 print(session.get_modelmeta().custom_metadata_map["wfbench"])
+import onnx
+model = onnx.load(sys.argv[1] + "/onnx/policy.onnx")
+print(model.ir_version, [one.version for one in model.opset_import])
 """
 
 
@@ -111,6 +117,44 @@ def test_the_agent_plays_as_the_policy_does_without_wfbench(tmp_path, options):
             assert ask(None) is None
 
 
+def test_an_agent_keeps_notes_from_one_observation_to_the_next(tmp_path):
+    info, _ = form(memory=True, actions="reduced")
+    rng = np.random.default_rng(5)
+    layers = []
+    for inputs, outputs in ((info.obs_shape[0], 6), (6, info.num_actions)):
+        weights = rng.normal(size=(inputs, outputs)).astype(np.float32)
+        layers.append((weights, rng.normal(size=outputs).astype(np.float32)))
+    write_agent(tmp_path, Exported(tuple(layers), info.workflow.notes, greedy=True), {})
+    agent, notes = BlueAgent(tmp_path), Notes(info.workflow.notes)
+    shown = (rng.random((2, 30, 52)) < 0.1).astype(np.uint8)
+    answers = set()
+    for episode in shown:
+        for step, obs in enumerate(episode):
+            seen = notes.observe(obs) if step else notes.begin(obs)
+            hidden = np.tanh(seen @ layers[0][0] + layers[0][1])
+            logits = hidden @ layers[1][0] + layers[1][1]
+            np.testing.assert_allclose(agent.logits(seen), logits, atol=1e-5)
+            answer = agent.get_action(obs)
+            assert answer == notes.act(int(logits.argmax()))
+            answers.add(answer)
+        agent.end_episode()
+    assert len(answers) > 5
+
+
+def test_an_agent_draws_by_its_logits_and_unpickles_nothing(tmp_path):
+    layer = np.zeros((2, 3), np.float32), np.array([800, 800, 0], np.float32)
+    write_agent(tmp_path, Exported((layer,), None, greedy=False), {"order": "D"})
+    said = {"order": "D", "greedy": False, "notes": None}
+    assert (tmp_path / "policy.json").read_text() == json.dumps(said, indent=1) + "\n"
+    agent = BlueAgent(tmp_path, seed=3)
+    counts = np.bincount([agent.get_action([0, 1]) for _ in range(200)], minlength=3)
+    assert counts[2] == 0
+    assert counts[:2].min() > 60
+    np.savez(tmp_path / "policy.npz", **{"weights.0": np.array([{}]), "biases.0": layer[1]})
+    with pytest.raises(ValueError, match="allow_pickle"):
+        BlueAgent(tmp_path)
+
+
 def test_a_joint_policy_is_exported_with_its_order(tmp_path):
     file, policy = stored(tmp_path, JOINT, ())
     with pytest.raises(UsageError, match="any order"):
@@ -165,7 +209,9 @@ def test_onnxruntime_gives_the_same_logits(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
     logits = np.load(tmp_path / "logits.npy")
     np.testing.assert_allclose(logits, numpy_logits(policy, obs), atol=1e-5)
-    assert json.loads(done.stdout)["order"] == "D>E>S>H>U"
+    said, versions = done.stdout.splitlines()
+    assert json.loads(said)["order"] == "D>E>S>H>U"
+    assert versions == "8 [17]", "old enough for every runtime"
 
 
 def test_what_cannot_be_exported_is_refused_and_nothing_is_overwritten(tmp_path):

@@ -114,7 +114,7 @@ def test_the_table_grows_holds_each_distinct_row_once_and_changes_nothing(dtype)
     u = draws(2 * distinct)
     first = policy.act(obs[:1], u[:1])
     [(table, *_)] = policy._tables.values()
-    assert table.capacity < distinct
+    assert table.capacity == 2**21 // (8 * (size * obs.itemsize // 8 + ACTIONS)) < distinct
     acts = policy.act(obs, u)
     assert same(acts, untabled(policy).act(obs, u))
     assert same(first, [column[:1] for column in acts])
@@ -174,6 +174,16 @@ def test_a_snapshot_keeps_condition_version_and_table_bound():
     obs, u = binary_rows(50), draws(50)
     assert same(restored.act(obs, u), start.act(obs, u))
     assert restored.distinct_rows == 5
+
+
+def test_another_condition_of_the_same_size_is_taken():
+    start = NetworkPolicy.initial(OBS, 7, 1, condition=np.ones(3, dtype=np.float32))
+    other = np.array([0.5, -1.0, 2.0], dtype=np.float32)
+    obs, u = binary_rows(50), draws(50)
+    wanted = NetworkPolicy(start.actor, start.critic, condition=other).act(obs, u)
+    assert same(start.conditioned(other).act(obs, u), wanted)
+    with pytest.raises(UsageError, match="takes a condition of 3 numbers, not of 2"):
+        start.conditioned(other[:2])
 
 
 def test_a_policy_keeps_its_own_weights():

@@ -11,7 +11,7 @@ def constant_warning(compliances: Sequence[float], definition: str = "") -> str 
         return None
     by = f" by {definition}" if definition else ""
     return (
-        f"compliance{by} was {compliances[0]:.0f} in all {len(compliances)} updates of this "
+        f"compliance{by} was {max(compliances):.0f} in all {len(compliances)} updates of this "
         "run, even with the untrained policy: it is probably not measured; check the "
         "environment's workflow model and masks"
     )
