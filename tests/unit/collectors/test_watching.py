@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from wfbench_collectors import launch, supervisor, watch
 from wfbench_collectors.options import ProcessOptions
 from wfbench_collectors.shared import Board
 from wfbench_collectors.supervisor import Supervisor
-from wfbench_collectors.tasks import divide
+from wfbench_collectors.tasks import WorkerTask, divide, fresh_seeds
 from wfbench_collectors.watch import Watch, Worker
 from wfbench_collectors.wire import Kind, WorkerEnd, connect, encode
 
@@ -227,6 +228,46 @@ def test_a_death_is_raised_or_survived_and_that_of_others_kept(
         supervising.gather(7, [1], FAR, survive=False)
     with pytest.raises(WorkerError, match="worker 0: was killed by SIGKILL"):
         supervising.ask(Kind.STEP, {0: b""}, FAR)
+
+
+def test_a_dead_worker_is_replaced_until_one_lives(
+    supervising: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        supervising, "_options", ProcessOptions(on_worker_death="restart", restarts=3)
+    )
+    retired: list[int] = []
+    spawned: list[int] = []
+    watch = SimpleNamespace(
+        retire=lambda worker: retired.append(worker) or len(retired) < 4,
+        spawn=lambda worker, until: spawned.append(worker) or time.monotonic() < until,
+    )
+    monkeypatch.setattr(supervising, "watch", watch)
+    monkeypatch.setattr(supervising, "_build", lambda *_: None)
+    deaths = [WorkerError(f"death {number}", worker=1, exitcode=-9) for number in range(4)]
+    prepared = []
+
+    def prepare(task: WorkerTask, until: float) -> None:
+        assert until > time.monotonic(), "it has time to start"
+        prepared.append(task)
+        if len(prepared) == 1:
+            raise deaths[1]
+
+    supervising.assign(supervising._plan, list(supervising.tasks))
+    assert supervising.revive(deaths[0], prepare).endswith("after worker 1: death 0")
+    assert (supervising.restarts, retired, spawned) == (2, [1, 1], [1, 1])
+    seeds = supervising._plan.env_seeds[2:4]
+    assert [task.seeds for task in prepared] == [fresh_seeds(seeds, 1), fresh_seeds(seeds, 2)]
+    assert supervising.tasks[1] == prepared[1]
+    broken = WorkerError("raised", worker=1)
+    with pytest.raises(WorkerError, match="raised"):
+        supervising.revive(deaths[2], lambda *_: (_ for _ in ()).throw(broken))
+    with pytest.raises(WorkerError, match="death 3; 3 dead workers were replaced before"):
+        supervising.revive(deaths[3], prepare)
+    supervising.assign(supervising._plan, list(supervising.tasks))
+    assert supervising.restarts == 0
+    with pytest.raises(DeadlineError, match="no answer in time from worker 1;"):
+        supervising.revive(deaths[3], prepare)
 
 
 def test_a_full_connection_makes_a_worker_late(supervising: Supervisor) -> None:
