@@ -205,6 +205,7 @@ def test_replies_that_are_there_are_read_at_once_and_older_ones_left_out(
         (worker, b"unasked") for worker in range(3)
     ]
     assert not died
+    watched.ends[0].send(5, Kind.DONE, b"older")
     with pytest.raises(DeadlineError, match="no answer in time from worker 0, worker 2;"):
         supervising.gather(6, [2, 0], 0.0, survive=True)
     assert naps == [supervisor._NAP, 0.0]
@@ -226,6 +227,9 @@ def test_a_death_is_raised_or_survived_and_that_of_others_kept(
     assert 1 in supervising.poll(FAR)[1]
     with pytest.raises(WorkerError, match="worker 1: exited with status 3"):
         supervising.gather(7, [1], FAR, survive=False)
+    watched.nursery.report(w2=-11)
+    with pytest.raises(WorkerError, match="worker 2: was killed by SIGSEGV"):
+        supervising.gather(8, [2], FAR, survive=False)
     with pytest.raises(WorkerError, match="worker 0: was killed by SIGKILL"):
         supervising.ask(Kind.STEP, {0: b""}, FAR)
 
