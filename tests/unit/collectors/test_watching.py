@@ -296,3 +296,74 @@ def test_no_wait_for_a_nursery_outlasts_its_deadline(silent: Any) -> None:
     with pytest.raises(DeadlineError, match="worker 0 could not be started in time"):  # noqa: PT012
         for _ in range(100_000):
             silent.spawn(0, (0, 1), time.monotonic() + 0.01)
+
+
+def test_a_nursery_that_goes_on_is_given_up_at_the_instant(
+    silent: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent._process, silent.exitcode = SimpleNamespace(poll=lambda: None), None
+    monkeypatch.setattr(launch, "monotonic", lambda: 5.0)
+    monkeypatch.setattr(launch, "sleep", lambda _: pytest.fail("there is no time left"))
+    assert not silent._wait(0.0)
+    silent._process = SimpleNamespace(poll=lambda: 3)
+    assert silent._wait(0.0)
+    assert silent.exitcode == 3
+
+
+def test_an_exit_code_that_comes_after_the_grace_is_not_looked_for(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_EXIT_GRACE", 0.0)
+    monkeypatch.setattr(watch, "monotonic", lambda: 5.0)
+    watched.nursery.report(w2=-15)
+    assert watched.watch.await_exit(2) is None
+
+
+class Clock:
+    """Stands still but while a supervisor polls for news, of which there are none."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        self.said: list[Any] = []
+        monkeypatch.setattr(supervisor, "monotonic", lambda: self.now)
+        monkeypatch.setattr(supervisor, "ready", lambda *_: False)
+
+    def poll(self, until: float) -> tuple[list[Any], set[int]]:
+        assert len(self.said) < 20, "it polls in a loop"
+        self.said.append(until)
+        self.now = max(self.now, until)
+        return [], set()
+
+
+def test_a_reply_that_is_not_there_at_its_deadline_is_late(
+    supervising: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    monkeypatch.setattr(supervising.watch, "poll", clock.poll)
+    with pytest.raises(DeadlineError, match="from worker 1;"):
+        supervising.gather(1, [1], 1007.0, survive=True)
+    assert clock.said == [1007.0]
+
+
+def test_a_close_asks_then_terminates_then_kills(
+    supervising: Supervisor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock(monkeypatch)
+    said = clock.said
+    nursery = SimpleNamespace(signal=lambda worker, number: said.append((worker, number)))
+    fake = SimpleNamespace(
+        alive=lambda: [0, 2],
+        send=lambda worker, data, until: said.append((worker, data[12], until)),
+        poll=clock.poll,
+        nursery=nursery,
+    )
+    monkeypatch.setattr(supervising, "watch", fake)
+    supervising.late([0])
+    supervising._descend(100.0)
+    asked = [(worker, Kind.CLOSE, 0.0) for worker in (0, 2)]
+    terminated, killed = (
+        [(worker, number) for worker in (0, 2)] for number in (signal.SIGTERM, signal.SIGKILL)
+    )
+    assert said == [*asked, 1030.0, *terminated, 1050.0, *killed, 1070.0]
+    [warning] = caplog.messages
+    assert warning.startswith("worker 2 did not end within 30.0 s of being asked to")
