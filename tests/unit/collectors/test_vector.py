@@ -53,6 +53,19 @@ def test_any_number_of_threads_collects_what_sequential_does(threads):
     assert hashes(VectorCollector(threads), plan, policies) == expected
 
 
+@pytest.mark.parametrize("other", [make_plan(BATCH, 9, 6), make_plan(BATCH, 7, 5)])
+def test_a_reset_keeps_the_environments_that_are_wanted_again(other):
+    with VectorCollector(2) as collector:
+        collector.open(make_plan(BATCH, 9, 5))
+        collector.collect(RandomPolicy(6), 3)
+        envs = [part.envs for part in collector._parts]
+        collector.reset(other)
+        kept = [part.envs is before for part, before in zip(collector._parts, envs, strict=True)]
+        assert kept == [other.n_envs == 9] * 2
+        found = collector.collect(RandomPolicy(6), 9).transition_hash()
+    assert [found] == hashes(SequentialCollector(), other, [RandomPolicy(6)])
+
+
 def test_it_uses_the_batched_form_and_says_so():
     with VectorCollector(2) as collector:
         assert collector.open(make_plan(BATCH, 8, 1)).batched
@@ -123,7 +136,7 @@ def hangs_end(monkeypatch):
 @pytest.mark.parametrize("fault", ["hang@3", "ctor-hang"])
 def test_a_hang_is_reported_at_its_deadline_and_close_does_not_wait_for_it(fault, monkeypatch):
     closed = []
-    monkeypatch.setattr(SyntheticEnv, "close", closed.append)
+    monkeypatch.setattr(SyntheticEnv, "close", lambda _: closed.append("closed"))
     deadlines = Deadlines(start=0.5, step=0.5, close=0.5)
     plan = make_plan(scalar(fault=fault, fault_env=1), 3, 5, deadlines=deadlines)
     collector = VectorCollector()
