@@ -110,7 +110,6 @@ class StretchHandler(Handler):
 
     def __init__(self, task: WorkerTask, board: Board, end: WorkerEnd) -> None:
         super().__init__(task, board, end)
-        self._first_step = 0
         self._newest = ""
         """Name of the segment with the newest policy."""
         self._held = ""

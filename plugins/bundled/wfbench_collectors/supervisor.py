@@ -128,7 +128,7 @@ class Supervisor:
         return self.gather(sequence, bodies, until, survive=survive)
 
     def gather(
-        self, sequence: int, workers: Iterable[int], until: float, *, survive: bool = False
+        self, sequence: int, workers: Iterable[int], until: float, *, survive: bool
     ) -> tuple[dict[int, bytes], list[WorkerError]]:
         """Return the replies to request `sequence`, and with `survive` the deaths.
 
@@ -221,10 +221,9 @@ class Supervisor:
         A worker that had to be killed, of which the caller knows nothing yet, is logged as a
         warning.
         """
-        until = monotonic() + timeout
         if hasattr(self, "watch"):
             self._descend(timeout)
-            self.watch.close(min(0.15 * timeout, max(0.0, until - monotonic())))
+            self.watch.close(0.15 * timeout)
         if hasattr(self, "board"):
             self.board.close()
 

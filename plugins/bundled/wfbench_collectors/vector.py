@@ -68,7 +68,7 @@ class VectorCollector(SynchronousCollector):
         self._threads = threads
         self._parts: list[_Part] = []
         self._copies: list[Policy] = []
-        self._copied_version = 0
+        self._copied_version: int
 
     def _open(self, plan: Plan) -> EnvInfo:
         batched = plan.env.batched is not None

@@ -97,7 +97,7 @@ def main(setup: tuple[Sequence[int], int, int]) -> None:
 def _answer_all(end: WorkerEnd, worker: int) -> None:
     """Answer requests up to the one to close."""
     handler: Handler | None = None
-    kind = 0
+    kind: int | None = None
     while kind != Kind.CLOSE:
         sequence, kind, body = end.receive()
         reply = b""

@@ -86,9 +86,9 @@ class CompiledBackend:
 
     def values(self, rows: Floats, condition: Floats) -> Floats:
         """Return the critic's values of rows of its inputs."""
-        values = np.empty(len(rows), dtype=np.float32)
         every = np.arange(len(rows) + 1)
-        groups = Groups(every[:-1], every, every[:0])
+        groups = Groups(every[:-1], every, every)
+        values = np.empty(len(groups.rows), dtype=np.float32)
         self._critic.read(condition)
         sums = new_sums(SHARES)
         self._crew.run(self._tasks(VALUES, self._inputs(rows), groups, _NOTHING, sums, values))
@@ -111,13 +111,13 @@ class CompiledBackend:
         by_row, by_value = batch.groups if chosen is None else batch.grouped(chosen)
         acted = acted_of(batch.data, advantages, targets, weighting, len(by_row.order))
         values = np.empty(len(by_value.rows), dtype=np.float32)
-        sums = new_sums(2 * SHARES)
+        sums = new_sums(SHARES)  # actor and critic add to different ones
         value_tasks = self._tasks(
-            CRITIC, self._inputs(batch.value_rows), by_value, acted, sums[:SHARES], values
+            CRITIC, self._inputs(batch.value_rows), by_value, acted, sums, values
         )
         for net in (self._actor, self._critic):
             net.read(condition)
-        tasks = self._tasks(ACTOR, self._inputs(batch.rows), by_row, acted, sums[SHARES:], values)
+        tasks = self._tasks(ACTOR, self._inputs(batch.rows), by_row, acted, sums, values)
         if advantages is not None:
             self._crew.run(tasks + value_tasks)
         elif by_value is by_row:  # the advantages of a share need the values of no other

@@ -24,7 +24,7 @@ class Crew:
         if self.threads == 1 or self._pool is not None:
             yield
             return
-        with ThreadPoolExecutor(self.threads - 1, "learner") as pool:
+        with ThreadPoolExecutor(self.threads, "learner") as pool:
             self._pool = pool
             try:
                 yield

@@ -86,7 +86,7 @@ def _set_bits(rows: Any, starts: Any, bits: Any) -> int:
 def inputs_of(rows: Floats) -> Inputs:
     """Return rows as the compiled passes take them."""
     starts = np.empty(len(rows) + 1, dtype=np.int64)
-    bits = np.empty(rows.size + 1, dtype=np.int32)
+    bits = np.empty(rows.size, dtype=np.int32)
     count = _set_bits(rows, starts, bits)
     if count < 0:
         return Inputs(starts[:1], bits[:0], rows)

@@ -8,7 +8,7 @@ the networks computes their own gradients from it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,7 +111,7 @@ class Objective(Parts):
 
 def new_sums(count: int) -> NDArray[np.float64]:
     """Return zeros for what the passes add up: losses, entropy, divergence, mismatch."""
-    return np.zeros((count, 5))
+    return np.zeros((count, len(fields(Parts))))
 
 
 def parts_of(sums: NDArray[np.float64]) -> Parts:
@@ -140,15 +140,14 @@ def objective(
     exponents = np.empty(BLOCK * actions, dtype=np.int32)
     flat, by_flat = logits.reshape(-1), by_logits.reshape(-1)
     for first in range(0, rows, BLOCK):
-        cells = slice(first * actions, (first + BLOCK) * actions)
         _policy_pass(
-            flat[cells],
+            flat[first * actions :],
             actions,
             actions,
             by_row.starts[first : first + BLOCK + 1],
             by_row.order,
             acted,
-            by_flat[cells],
+            by_flat[first * actions :],
             powers,
             exponents,
             sums[0],
@@ -162,8 +161,7 @@ def objective(
 def _depths(logits: Any, width: int, actions: int, rows: int, powers: Any) -> None:
     """Compute how far each logit is below the largest of its row, padding infinitely far."""
     for r in range(rows):
-        line = logits[r * width : (r + 1) * width]
-        below = powers[r * width : (r + 1) * width]
+        line, below = logits[r * width :], powers[r * width :]
         top = line[0]
         for a in range(1, actions):
             top = max(top, line[a])
@@ -195,9 +193,7 @@ def policy_rows(
     _depths(logits, width, actions, rows, powers)
     exponentials(powers, exponents, rows * width)
     for r in range(rows):
-        line = logits[r * width : (r + 1) * width]
-        power = powers[r * width : (r + 1) * width]
-        by = by_logits[r * width : (r + 1) * width]
+        line, power, by = logits[r * width :], powers[r * width :], by_logits[r * width :]
         top = line[0]
         for a in range(1, actions):
             top = max(top, line[a])
@@ -244,7 +240,10 @@ def value_rows(
     by_values: Any,
     sums: Any,
 ) -> None:
-    """Compute the gradient by values that are `width` apart, and advantages; add to the sums."""
+    """Compute the gradient by values that are `width` apart, and advantages; add to the sums.
+
+    What lies between them is left as it is: the gradient that it would have is never read.
+    """
     for r in range(starts.shape[0] - 1):
         value = float(values[r * width])
         pull = 0.0
@@ -255,8 +254,6 @@ def value_rows(
             error = value - float(acted.targets[i])
             sums[1] += error * error * acted.share
             pull += error
-        for j in range(1, width):
-            by_values[r * width + j] = np.float32(0.0)
         by_values[r * width] = np.float32(2.0 * acted.value_weight * acted.share * pull)
 
 

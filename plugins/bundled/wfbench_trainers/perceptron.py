@@ -21,7 +21,7 @@ def _fill(out: Any, biases: Any, rows: int) -> None:
     """Begin each row with the biases."""
     width = biases.shape[0]
     for r in range(rows):
-        line = out[r * width : (r + 1) * width]
+        line = out[r * width :]
         for j in range(width):
             line[j] = biases[j]
 
@@ -35,7 +35,7 @@ def forward(shape: Any, weights: Any, inputs: Any, rows: Any, room: Any) -> None
     _fill(room.one, weights.first_bias, height)
     if inputs.dense.shape[0]:
         for r in range(count):
-            line = room.inputs[r * size : (r + 1) * size]
+            line = room.inputs[r * size :]
             for i in range(size):
                 line[i] = inputs.dense[rows[r], i]
         multiply(room.one, hidden, room.inputs, size, 1, weights.first, height, size)
@@ -65,7 +65,7 @@ def _through_tangents(by: Any, outputs: Any, biases: Any, count: int) -> None:
 def _add_rows(biases: Any, by: Any, count: int) -> None:
     width = biases.shape[0]
     for r in range(count):
-        line = by[r * width : (r + 1) * width]
+        line = by[r * width :]
         for j in range(width):
             biases[j] += line[j]
 
@@ -91,10 +91,10 @@ def backward(shape: Any, weights: Any, inputs: Any, rows: Any, room: Any, gradie
         tall = size - size % HEIGHT
         multiply(gradient.first, hidden, room.inputs, 1, size, room.by_one, tall, count)
         for r in range(count):  # the few inputs that fill no tile
-            line = room.by_one[r * hidden : (r + 1) * hidden]
+            line = room.by_one[r * hidden :]
             for i in range(tall, size):
                 x = room.inputs[r * size + i]
-                found = gradient.first[i * hidden : (i + 1) * hidden]
+                found = gradient.first[i * hidden :]
                 for j in range(hidden):
                     found[j] += x * line[j]
     else:

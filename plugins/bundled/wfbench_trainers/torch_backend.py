@@ -90,7 +90,7 @@ class TorchBackend:
 def _check_device(device: str) -> None:
     """Raise UsageError if torch cannot compute on the device."""
     try:
-        torch.zeros(1, device=device)
+        torch.zeros((), device=device)
     # RuntimeError: unknown name. The others: this build of torch lacks the device.
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         cause = str(error).strip().splitlines()[0]

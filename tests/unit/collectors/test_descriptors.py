@@ -38,6 +38,7 @@ def test_no_descriptor_but_three_streams_and_its_own_connections_is_inherited(
         collector.open(plan_of(n_envs=2))
         [nursery] = [c for c in psutil.Process().children() if c.pid not in before]
         [worker] = nursery.children()
+        assert ("wfbench_collectors.worker" in worker.cmdline()[2]) == (method == "spawn")
         for process, own in ((nursery.pid, ["socket"] * 3), (worker.pid, ["pipe"] * 2)):
             links = {
                 int(one.name): str(one.readlink())

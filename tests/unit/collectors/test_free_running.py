@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import psutil
 import pytest
 
-from wfbench.contract import Plan, Rollout
+from wfbench.contract import DeadlineError, Deadlines, Plan, Rollout
 from wfbench.policies import RandomPolicy
 from wfbench_collectors.free_running import AsyncCollector
 from wfbench_collectors.sequential import SequentialCollector
+from wfbench_collectors.stretches import DEMAND
 
 STEPS = 5
 
@@ -72,6 +74,65 @@ def test_a_worker_waits_rather_than_run_ahead(plan_of: Callable[..., Plan]) -> N
     assert second.counters.lag == (2, 2, 2)
     assert max(third.counters.lag) <= 2
     assert first.counters.dropped == second.counters.dropped == 0
+
+
+def test_no_demand_outlasts_a_call_and_nothing_is_asked_for_in_a_loop(
+    plan_of: Callable[..., Plan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with AsyncCollector(workers=1) as collector:
+        collector.open(plan_of(n_envs=2, step=0.02, busy=False))
+        poll, polls = collector._supervisor.poll, []
+        monkeypatch.setattr(
+            collector._supervisor, "poll", lambda until: polls.append(until) or poll(until)
+        )
+        rollout = collector.collect(RandomPolicy(4), STEPS)
+        assert rollout.counters.dropped == 0
+        # One for a message that comes, one for each half second without, and a few to begin with.
+        assert len(polls) <= 5 + 2 * rollout.counters.messages + 2 * rollout.counters.wall
+        assert collector._run is not None
+        assert collector._run.control[DEMAND] == 0
+
+
+def test_a_long_pause_is_no_workers_fault(plan_of: Callable[..., Plan]) -> None:
+    with AsyncCollector(workers=2) as collector:
+        collector.open(plan_of())
+        collector.collect(RandomPolicy(4), STEPS)
+        _wait_for_idle_workers()
+        collector._pulse._felt -= 1e6
+        assert collector.collect(RandomPolicy(4), STEPS).transitions == 5 * STEPS
+
+
+def test_a_waiting_worker_that_does_not_wake_up_is_late(plan_of: Callable[..., Plan]) -> None:
+    plan = plan_of(n_envs=1)
+    with AsyncCollector(workers=1, max_lag=0) as collector:
+        collector.open(plan)
+        collector.collect(RandomPolicy(4, 0), 1)
+        _wait_for_idle_workers()
+        [worker] = psutil.Process(collector._supervisor.watch.nursery.pid).children()
+        worker.suspend()
+        collector._plan = replace(plan, deadlines=Deadlines(step=0.2, close=0.2))
+        with pytest.raises(DeadlineError, match="no answer in time from worker 0"):
+            collector.collect(RandomPolicy(4, 1), 1)
+
+
+@pytest.mark.parametrize("changes", [{}, {"obs_size": 3}, {"n_envs": 3}])
+def test_a_reset_goes_on_as_if_freshly_opened(
+    plan_of: Callable[..., Plan], changes: dict[str, int]
+) -> None:
+    plan = plan_of(**changes)
+    with AsyncCollector(workers=1, max_lag=0) as collector:
+        collector.open(plan_of())
+        collector.collect(RandomPolicy(4), STEPS)
+        before = {child.pid for child in psutil.Process().children(recursive=True)}
+        assert collector.reset(plan).obs_shape == (changes.get("obs_size", 52),)
+        after = {child.pid for child in psutil.Process().children(recursive=True)}
+        assert (after == before) == ("n_envs" not in changes)
+        rollout = collector.collect(RandomPolicy(4), STEPS)
+        assert collector.reset(plan)
+        again = collector.collect(RandomPolicy(4), STEPS)
+    truth = _truth(plan, STEPS)
+    for found in (rollout, again):
+        assert found.transition_hash() == truth.transition_hash()
 
 
 def test_what_is_too_old_is_dropped_and_counted(plan_of: Callable[..., Plan]) -> None:

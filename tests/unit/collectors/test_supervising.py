@@ -173,4 +173,5 @@ def test_a_thread_of_the_vector_collector_has_256_environments(
     threads: int,
 ) -> None:
     monkeypatch.setattr("wfbench_collectors.vector.usable_cores", lambda: 3)
-    assert VectorCollector(asked)._thread_count(plan_of(n_envs=n_envs, batched=True)) == threads
+    collector = VectorCollector(asked) if asked else VectorCollector()
+    assert collector._thread_count(plan_of(n_envs=n_envs, batched=True)) == threads

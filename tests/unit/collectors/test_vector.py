@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from queue import SimpleQueue
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,8 +15,9 @@ from wfbench.contract.errors import DeadlineError
 from wfbench.policies import NetworkPolicy, RandomPolicy
 from wfbench.processes.compile_time import compile_began, compile_ended
 from wfbench_collectors.sequential import SequentialCollector
-from wfbench_collectors.threads import run_all
+from wfbench_collectors.threads import ThreadTask, run_all
 from wfbench_collectors.vector import VectorCollector
+from wfbench_synthetic.env import SyntheticEnv
 from wfbench_synthetic.options import SyntheticBatchOptions, SyntheticOptions
 
 SHAPE = {"num_actions": 6, "episode_length": 4}
@@ -51,13 +53,26 @@ def test_any_number_of_threads_collects_what_sequential_does(threads):
     assert hashes(VectorCollector(threads), plan, policies) == expected
 
 
+@pytest.mark.parametrize("other", [make_plan(BATCH, 9, 6), make_plan(BATCH, 7, 5)])
+def test_a_reset_keeps_the_environments_that_are_wanted_again(other):
+    with VectorCollector(2) as collector:
+        collector.open(make_plan(BATCH, 9, 5))
+        collector.collect(RandomPolicy(6), 3)
+        envs = [part.envs for part in collector._parts]
+        collector.reset(other)
+        kept = [part.envs is before for part, before in zip(collector._parts, envs, strict=True)]
+        assert kept == [other.n_envs == 9] * 2
+        found = collector.collect(RandomPolicy(6), 9).transition_hash()
+    assert [found] == hashes(SequentialCollector(), other, [RandomPolicy(6)])
+
+
 def test_it_uses_the_batched_form_and_says_so():
     with VectorCollector(2) as collector:
         assert collector.open(make_plan(BATCH, 8, 1)).batched
 
 
 def test_a_policy_changed_in_place_is_copied_again():
-    plan = make_plan(BATCH, 8, 5)
+    plan, copied = make_plan(BATCH, 8, 5), []
 
     class Fixed:
         def __init__(self, action: int, version: int) -> None:
@@ -71,13 +86,16 @@ def test_a_policy_changed_in_place_is_copied_again():
             )
 
         def snapshot(self):
+            copied.append(self.action)
             made = Fixed(self.action, self.version)
             return type("Snapshot", (), {"policy": lambda _self: made})()
 
     policy = Fixed(1, 0)
     with VectorCollector(4) as collector:
         collector.open(plan)
-        assert (collector.collect(policy, 3).actions == 1).all()
+        for _ in range(3):
+            assert (collector.collect(policy, 3).actions == 1).all()
+        assert copied == [1], "it was the same"
         policy.action, policy.version = 4, 1
         rollout = collector.collect(policy, 3)
         assert (rollout.actions == 4).all()
@@ -92,8 +110,9 @@ def test_an_env_without_a_batched_form_is_stepped_one_by_one_with_a_warning(capl
     assert found == hashes(SequentialCollector(), plan, policies)
     [record] = caplog.records
     assert "'synthetic' has no batched form" in record.getMessage()
-    with VectorCollector() as collector:
+    with VectorCollector(3) as collector:
         assert not collector.open(plan).batched
+        assert len(collector._parts) == 1, "environments of one thread"
 
 
 @pytest.fixture
@@ -115,7 +134,9 @@ def hangs_end(monkeypatch):
 
 @pytest.mark.usefixtures("hangs_end")
 @pytest.mark.parametrize("fault", ["hang@3", "ctor-hang"])
-def test_a_hang_is_reported_at_its_deadline_and_close_does_not_wait_for_it(fault):
+def test_a_hang_is_reported_at_its_deadline_and_close_does_not_wait_for_it(fault, monkeypatch):
+    closed = []
+    monkeypatch.setattr(SyntheticEnv, "close", lambda _: closed.append("closed"))
     deadlines = Deadlines(start=0.5, step=0.5, close=0.5)
     plan = make_plan(scalar(fault=fault, fault_env=1), 3, 5, deadlines=deadlines)
     collector = VectorCollector()
@@ -126,6 +147,7 @@ def test_a_hang_is_reported_at_its_deadline_and_close_does_not_wait_for_it(fault
     collector.close()
     collector.close()
     assert time.monotonic() - started < 20
+    assert not closed, "a thread is in there"
 
 
 def test_actions_that_do_not_exist_never_reach_the_kernel():
@@ -169,7 +191,7 @@ class SpoiltBatch:
     ("error", "message"),
     [(False, "worker 1, env 7, seed .*reward that is not finite"), (True, "envs 4 to 8: ValueErr")],
 )
-def test_what_a_batched_form_does_wrong_is_named(monkeypatch, error, message):
+def test_what_a_batched_form_does_wrong_is_named(monkeypatch, caplog, error, message):
     monkeypatch.setattr("wfbench_synthetic.batch.Spoilt", SpoiltBatch, raising=False)
     ref = EnvRef("spoilt", "-:-", "wfbench_synthetic.batch:Spoilt", {"error": error, **SHAPE})
     plan = make_plan(ref, 9, 1)
@@ -178,6 +200,27 @@ def test_what_a_batched_form_does_wrong_is_named(monkeypatch, error, message):
     with pytest.raises(WorkerError, match=message):
         collector.collect(RandomPolicy(6), 8)
     collector.close()
+    said = [(record.getMessage(), bool(record.exc_info)) for record in caplog.records]
+    assert sorted(said) == [
+        (f"environments of slice {part} could not be closed", True) for part in range(2)
+    ]
+
+
+def test_what_was_never_built_is_not_closed(caplog):
+    with pytest.raises(WorkerError, match="worker 0, env 1"):
+        VectorCollector().open(make_plan(scalar(fault="ctor-raise", fault_env=1), 3, 5))
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        "environment 'synthetic' has no batched form"
+    ]
+
+
+def test_what_nobody_wants_checked_is_taken_as_it_is(monkeypatch):
+    monkeypatch.setattr("wfbench_synthetic.batch.Spoilt", SpoiltBatch, raising=False)
+    ref = EnvRef("spoilt", "-:-", "wfbench_synthetic.batch:Spoilt", {"error": False, **SHAPE})
+    with VectorCollector(1) as collector:
+        collector.open(make_plan(ref, 9, 1, check=False))
+        rewards = collector.collect(RandomPolicy(6), 8).rewards
+    assert np.argwhere(np.isnan(rewards)).tolist() == [[4, 3]]
 
 
 def test_threads_must_not_be_negative():
@@ -213,7 +256,11 @@ def test_progress_postpones_the_deadline():
             time.sleep(0.05)
             task.beat(time.perf_counter())
 
-    run_all([slow], 1.2, "a test")
+    run_all([slow], 1.0, "a test")
+
+
+def test_a_thread_that_hangs_does_not_keep_the_process() -> None:
+    assert ThreadTask(lambda _task: None, SimpleQueue()).daemon
 
 
 def test_the_deadline_does_not_count_compiling():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import time
@@ -22,6 +23,7 @@ from wfbench.search.planning import plan_jobs
 from wfbench.settings.selection import select
 from wfbench.testing.harness import footprint
 from wfbench_executors.local import LocalExecutor
+from wfbench_executors.plugin import ProcessesOptions
 from wfbench_executors.processes import ProcessesExecutor
 
 Make = Callable[..., Any]
@@ -302,6 +304,39 @@ class TestProcesses:
             while (news := executor.wait(60)[-1]).kind == "value":
                 pass
             assert news == News(1, "lost", "its worker process was killed by SIGKILL")
+
+    def test_a_worker_that_died_idle_is_replaced(self) -> None:
+        with closing(ProcessesExecutor(workers=1)) as executor:
+            assert not executor.in_process
+            executor.prepare(Call("builtins:range", 0))
+            executor._idle[0].process.kill()
+            executor._idle[0].process.wait(60)
+            executor.submit(1, Call("builtins:range", 2))
+            assert _values(executor, 1) == [[0, 1]]
+
+    def test_only_workers_that_are_missing_are_prepared(self) -> None:
+        with closing(ProcessesExecutor(workers=2)) as executor:
+            executor.submit(1, Call("time:sleep", 100))
+            for _ in range(2):
+                executor.prepare(Call("builtins:range", 0))
+                assert len(footprint.children()) == 2
+
+    def test_what_a_call_prints_is_no_answer(self, capfd: pytest.CaptureFixture[str]) -> None:
+        with closing(ProcessesExecutor(workers=1)) as executor:
+            executor.submit(1, Call("builtins:print", "told"))
+            assert executor.wait(60)[0].kind == "lost", "nothing was returned to iterate over"
+        said = capfd.readouterr()
+        assert "told\n" in said.err
+        assert not said.out
+
+    @pytest.mark.parametrize(
+        "options", [{"workers": -1}, {"patience": 0.0}, {"patience": -1.0}, {"patience": math.inf}]
+    )
+    def test_options_that_make_no_sense_are_refused(self, options: dict[str, Any]) -> None:
+        assert ProcessesOptions(workers=0, patience=0.5).patience == 0.5
+        [name] = options
+        with pytest.raises(ValueError, match=f"{name} is {options[name]}; it must be"):
+            ProcessesOptions(**options)
 
     def test_a_call_that_is_cancelled_is_not_heard_of_again(self) -> None:
         with closing(ProcessesExecutor(workers=1)) as executor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,7 @@ from wfbench.contract import UsageError
 from wfbench.policies.elementary import tangents
 from wfbench_trainers.adam import Adam
 from wfbench_trainers.batch import Batch
-from wfbench_trainers.compiled_backend import CompiledBackend
+from wfbench_trainers.compiled_backend import CompiledBackend, _shares
 from wfbench_trainers.compiling import compiled
 from wfbench_trainers.crew import Crew
 from wfbench_trainers.documented import DocumentedPpo
@@ -210,6 +211,53 @@ def test_steps_are_those_of_torch():
     for name, array in again.state().items():
         np.testing.assert_array_equal(array, kept[name])
         np.testing.assert_allclose(ours.state()[name], array, rtol=100 * EPS, atol=100 * EPS)
+
+
+@pytest.mark.parametrize(("size", "limit"), [(1e-7, 1e-9), (1e-3, 1e-6)])
+def test_a_gradient_next_to_nothing_is_clipped_as_torch_does(size, limit):
+    """After the first step the mean is a tenth of the clipped gradient."""
+    network = ActorCritic(3, 2, 4)
+    network.gradient[:] = np.random.default_rng(1).normal(0, size, network.flat.size)
+    adam = Adam(network, 0.002, (0.9, 0.99))
+    adam.step(limit)
+    for part in network.parts:
+        gradient = torch.tensor(network.gradient[part].copy())
+        parameter = torch.nn.Parameter(torch.zeros_like(gradient))
+        parameter.grad = gradient
+        torch.nn.utils.clip_grad_norm_([parameter], limit)
+        wanted = 0.1 * parameter.grad.numpy()
+        np.testing.assert_allclose(adam._moments[0][part], wanted, rtol=100 * EPS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "shares"),
+    [
+        (1, [1]),
+        (64, [64]),
+        (256, [256]),
+        (257, [128, 257]),
+        (320, [128, 320]),
+        (768, [256, 512, 768]),
+        (1000, [256, 512, 768, 1000]),
+        (1100, [256, 576, 832, 1100]),
+        (6400, [1600, 3200, 4800, 6400]),
+    ],
+)
+def test_rows_are_shared_out_alike_in_every_version(rows, shares):
+    """Gradients are added up by share: others would change the last bits of every result."""
+    firsts = [0, *shares][: len(shares)]
+    assert _shares(rows) == list(zip(firsts, shares, strict=True))
+
+
+def test_rows_of_the_last_two_calls_are_kept_and_no_others():
+    case = some_case()
+    backend, rows = case.compiled(), []
+    for _ in range(4):
+        drawn = case.batch.value_rows.copy()
+        rows.append(weakref.ref(drawn))
+        backend.values(drawn, case.condition)
+        del drawn
+    assert [one() is not None for one in rows] == [False, False, True, True]
 
 
 def test_tangents_are_exact_to_float32():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 
 import numpy as np
 import pytest
 import torch
 
+from wfbench.contract import EnvInfo, TrainerSetup
+from wfbench_trainers import learner as learners
 from wfbench_trainers.documented import DocumentedPpo
 from wfbench_trainers.ppo import Ppo
 
@@ -55,7 +58,13 @@ def test_a_learner_that_has_not_learned_yet_goes_on_from_its_state(ground, weigh
 
 
 @pytest.mark.parametrize(
-    ("rewards", "wanted"), [([[3.0]], [0.0]), ([[1.0], [3.0]], [-(0.5**0.5), 0.5**0.5])]
+    ("rewards", "wanted"),
+    [
+        ([[3.0]], [0.0]),
+        ([[1.0], [3.0]], [-(0.5**0.5), 0.5**0.5]),
+        # Their spread is 1e-7, which is added to it before dividing.
+        ([[0.0], [1e-7 * 2**0.5]], [-(0.125**0.5), 0.125**0.5]),
+    ],
 )
 def test_returns_of_one_or_two_transitions_are_standardised(ground, rewards, wanted):
     g = ground(episode_steps=1)
@@ -94,3 +103,51 @@ def test_torch_uses_the_threads_it_is_given_and_one_by_default(ground, threads, 
         assert torch.get_num_threads() == used
     finally:
         torch.set_num_threads(before)
+
+
+def test_an_update_takes_part_of_the_time_around_it(ground):
+    g = ground()
+    trainer = Ppo(g.setup)
+    trainer.start(ORDER)
+    rollout = g.rollout(trainer, 5)
+    before = time.perf_counter()
+    stats = trainer.update(rollout, rollout.rewards)
+    assert 0 < stats.seconds <= time.perf_counter() - before
+
+
+def test_advantages_next_to_nothing_are_not_blown_up(ground):
+    """Their spread is exactly what is added to it: 1e-8."""
+    g = ground()
+    trainer = Ppo(g.setup, gamma=0.0, gae=0.0, epochs=1, minibatches=1, privileged=False)
+    trainer.start(ORDER)
+    for array in trainer.network.critic[-1]:
+        array[:] = 0.0
+    rollout = g.rollout(trainer, 2)
+    assert not rollout.values.any()
+    rewards = np.full(rollout.rewards.shape, 1e-8, dtype=np.float32)
+    rewards[0] = -1e-8
+    assert 1e-6 < trainer.update(rollout, rewards).values["grad_norm"] < 10
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_without_a_workflow_there_is_no_condition(learner):
+    setup = TrainerSetup(EnvInfo((2, 3), "uint8", 4), seed=1)
+    trainer = learner(setup, **({"privileged": False} if learner is Ppo else {}))
+    trainer.start(())
+    assert trainer.condition.shape == (0,)
+    assert trainer.network.actor[0][0].shape == trainer.network.critic[0][0].shape == (64, 6)
+
+
+def test_log_probabilities_may_differ_by_the_tolerance(ground, monkeypatch):
+    g = ground()
+    trainer = DocumentedPpo(g.setup)
+    trainer.start(ORDER)
+    rollout = g.rollout(trainer, 5)
+    shifted = dataclasses.replace(rollout, log_probs=rollout.log_probs - np.float32(0.5))
+    with pytest.raises(learners.LearningError, match=r"differ from recomputed ones by 0\.5"):
+        trainer.gradient(shifted, rollout.rewards)
+    targets = trainer._targets(rollout, rollout.rewards)
+    batch = trainer._batch(shifted)
+    found = trainer._differentiate(batch, targets, trainer._weighting, check=False)
+    monkeypatch.setattr(learners, "LOG_PROB_TOLERANCE", found.mismatch)
+    assert trainer._differentiate(batch, targets, trainer._weighting) == found

@@ -45,6 +45,7 @@ def ending(ends, env_id):
 
 def test_the_clock_counts_the_steps_of_each_episode():
     clock = EpisodeClock()
+    assert clock.ages.tolist() == []
     first = clock.advance(ending([[0, 0], [1, 0], [0, 0]], [0, 2]))
     assert first.tolist() == [[0, 0], [1, 1], [0, 2], [1, 3]]
     assert clock.ages.tolist() == [1, 0, 3]
@@ -89,6 +90,8 @@ def test_bits_that_are_set_are_listed_and_other_numbers_are_not():
     found = inputs_of(bits)
     assert [array.tolist() for array in found[:2]] == [[0, 2, 2, 4], [1, 2, 0, 2]]
     assert found[2].shape == (0, 3)
+    none = inputs_of(np.zeros((2, 3), dtype=np.float32))
+    assert [array.tolist() for array in none] == [[0, 0, 0], [], []]
     for other in (0.5, -1.0, 2.0):
         changed = bits.copy()
         changed[2, 1] = other
@@ -117,7 +120,10 @@ def test_weights_have_the_names_that_stored_runs_know():
         for number in (0, 2, 4)
         for kind in ("weight", "bias")
     ]
-    assert list(network.named(network.flat)) == wanted
+    named = network.named(network.flat)
+    assert list(named) == wanted
+    first = [named[f"{part}.0.weight"].shape for part in ("actor", "critic")]
+    assert first == [(4, 2), (4, 2)], "a critic sees no more unless it is told to"
 
 
 def test_uniform_weights_are_within_their_bounds_and_reach_them():
@@ -167,6 +173,8 @@ def test_the_scale_of_returns_is_remembered_and_values_keep_theirs(ground):
     before = trainer._values(rows)
     trainer._rescale(np.float32([[3.0, -3.0], [3.0, 3.0]]))
     assert trainer.value_scale == pytest.approx(3.0)
+    trainer._rescale(np.zeros((2, 2), dtype=np.float32))
+    assert trainer.value_scale == pytest.approx(1e-8), "it stays above 0"
     rollout = g.rollout(trainer, 5)
     trainer.update(rollout, rollout.rewards)
     trainer.value_scale = 2.0
