@@ -37,7 +37,7 @@ def short(value: float | None) -> str:
         return f"{value:,.0f}"
     if size < 1e-3:
         return f"{value:.2g}"
-    return f"{value:.{max(0, 2 - math.floor(math.log10(size)))}f}"
+    return f"{value:.{2 - math.floor(math.log10(size))}f}"
 
 
 def fixed(value: float | None, digits: int = 2) -> str:

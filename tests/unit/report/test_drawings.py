@@ -287,6 +287,23 @@ def test_cells_hold_as_much_as_they_have_room_for(width: float, numbers: int, co
     assert (kinds.count("cell"), kinds.count("count")) == (numbers, counts)
 
 
+def test_names_of_rows_end_before_the_cells_and_begin_inside() -> None:
+    name = "name " * 20
+    root = _drawn(Table(tuple(map(Column, "xyv")), (("1", name, 0.5),)), Heat("x", "y", "v"), 200)
+    [label] = [one for one in root.iter("text") if one.get("text-anchor") == "end"]
+    assert label.get("x") == "54"  # 0.3 of the width, less 6
+    assert [*label.itertext()] == [name, shortened(name, 54.0)]
+
+
+@pytest.mark.parametrize(("value", "room", "shown"), [(0.95, 28, "0.95"), (0.95, 27, ".95")])
+def test_a_number_that_does_not_fit_into_its_cell_has_no_zero_in_front(
+    value: float, room: float, shown: str
+) -> None:
+    columns = (Column("x"), Column("y"), Column("v", digits=2))
+    root = _drawn(Table(columns, (("1", "", value),)), Heat("x", "y", "v"), room + 10)
+    assert [one.text for one in root.iter("text") if one.get("class") == "cell"] == [shown]
+
+
 def test_text_on_every_colour_can_be_read() -> None:
     for step in range(101):
         rgb = colour(step / 100)

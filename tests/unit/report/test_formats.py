@@ -169,6 +169,23 @@ def test_a_comment_fits_a_comment(harmless: Report) -> None:
     assert render_markdown(many).count("### plain") == 30
 
 
+@pytest.mark.parametrize(("rows", "fewer"), [(25, 5), (5, 0)])
+def test_a_comment_has_the_rows_that_it_has_room_for(rows: int, fewer: int) -> None:
+    def shown(note: int) -> str:
+        exhibit = Exhibit("", "", Table(columns("a", "b"), (("row", wide * "b"),) * 40))
+        section = Section(
+            "One", "kind", Check("", "good", ""), exhibits=(exhibit,), notes=(note * "a",)
+        )
+        return render_markdown(Report("r", "", "", (section,)))
+
+    wide = 50_000 // rows
+    full = shown(1)
+    assert full.count("| row |") == rows
+    room = 60_000 - len(full)
+    assert len(shown(1 + room)) == 60_000
+    assert shown(2 + room).count("| row |") == fewer
+
+
 def test_no_spreadsheet_takes_a_string_for_a_formula(hostile: Report) -> None:
     for row in csv.reader(io.StringIO(render_csv(hostile))):
         for cell in row:

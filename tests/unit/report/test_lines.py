@@ -70,6 +70,17 @@ def test_values_are_cut_off_below_most_others_by_most_of_their_range(
     assert ("cut off: the lowest is 92" in found) == cut
 
 
+@pytest.mark.parametrize(
+    ("points", "link", "dots"), [(40, None, 40), (41, None, 0), (41, "to", 41)]
+)
+def test_few_points_and_those_that_lead_somewhere_have_dots(
+    points: int, link: str | None, dots: int
+) -> None:
+    rows = ((x, 1.0, "a", "there") for x in range(points))
+    root = drawn("x y s to", rows, Curves("x", "y", "s", link=link), 600)
+    assert len([*root.iter("circle")]) == dots
+
+
 UNIT = LEFT + RIGHT + 512.0
 """The width of a drawing in which the axis below has a pixel per number."""
 
