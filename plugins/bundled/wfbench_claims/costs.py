@@ -285,7 +285,7 @@ def _timed_workflows(lab: Lab) -> TimedWorkflows:
         fresh=True,
     )
     seconds = [[sample.working for sample in of_case] for of_case in samples]
-    sizes = [of_case[0].workflows[0].rollouts.transitions[0] for of_case in samples[:4]]
+    sizes = [of_case[0].workflows[0].rollouts.transitions[0] for of_case in samples]
     sides = dict(zip(CONDITIONS, (seconds[:4], seconds[4:]), strict=True))
     return TimedWorkflows(n_envs, episodes, evaluation, sides, sizes)
 

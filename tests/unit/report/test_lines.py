@@ -85,9 +85,9 @@ UNIT = LEFT + RIGHT + 512.0
 """The width of a drawing in which the axis below has a pixel per number."""
 
 
-def labels(first: float, second: float) -> list[str]:
+def labels(first: float, second: float, name: str = "aa") -> list[str]:
     """Return the labels of two series that end at these pixels of the axis."""
-    rows = [(x, name, True, 1.0) for x, name in ((first, "aa"), (second, "bb"), (512.0, "c"))]
+    rows = [(x, name, True, 1.0) for x, name in ((first, name), (second, "bb"), (512.0, "c"))]
     picture = Timeline("x", "s", "on", (Panel("y"),), "yes", "no")
     return texts(drawn("x s on y", rows, picture, UNIT), "faint")
 
@@ -104,3 +104,10 @@ def test_a_name_does_not_cover_the_one_before() -> None:
     room = width_of("s aa") + 6
     assert labels(room + 0.01, 511.0) == ["s aa", "bb"]
     assert labels(room - 0.01, 511.0) == ["s aa"]
+
+
+def test_a_name_needs_more_than_its_room_and_may_touch_the_one_before() -> None:
+    whole, after = "WWWWW", "AA"  # of 54 pixels, and of 30 with the name of the series
+    assert (width_of(whole), width_of(f"s {after}")) == (54.0, 30.0)
+    assert labels(54.0 + 4, 511.0, whole) == ["s bb"]
+    assert labels(30.0 + 6, 511.0, after) == ["s AA", "bb"]
