@@ -206,6 +206,7 @@ def test_what_fits_exactly_is_not_cut_further() -> None:
         assert shortened(text, width_of(short)) == short
         assert shortened(text, width_of(short) + 0.01) == short
     assert shortened(text, width_of(text)) == text
+    assert shortened(text, 1.0) == "a…"
 
 
 def test_a_legend_fills_its_rows() -> None:

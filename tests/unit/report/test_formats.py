@@ -186,6 +186,15 @@ def test_a_comment_has_the_rows_that_it_has_room_for(rows: int, fewer: int) -> N
     assert shown(2 + room).count("| row |") == fewer
 
 
+@pytest.mark.parametrize(("checks", "more"), [(25, 0), (26, 1)])
+def test_a_comment_names_25_checks_that_did_not_pass(checks: int, more: int) -> None:
+    bad = tuple(Check(f"name {place}", "bad", "") for place in range(checks))
+    section = Section("One", "kind", Check("", "bad", ""), bad)
+    lines = render_markdown(Report("r", "", "", (section,))).splitlines()
+    assert sum(line.startswith("- **failed** name") for line in lines) == 25
+    assert [line for line in lines if line.startswith("- and")] == ["- and 1 more"] * more
+
+
 def test_no_spreadsheet_takes_a_string_for_a_formula(hostile: Report) -> None:
     for row in csv.reader(io.StringIO(render_csv(hostile))):
         for cell in row:
