@@ -233,7 +233,7 @@ class Holding:
 def test_an_option_of_its_own_is_no_form_of_an_env() -> None:
     workflow = frozenset({"workflow"})
     spec = EnvSpec(name="held", summary="x", factory="a:b", capabilities=workflow, options=Holding)
-    ref = spec_ref(spec, {"hold": "often", "size": 2, "orders": "all"})
+    ref = spec_ref(spec, resolve_options(spec, {"hold": "often", "size": 2, "orders": "all"}))
     assert ref.options == {"hold": "often", "size": 2}
     assert (ref.form["orders"], ref.form["hold"]) == ("all", "")
 

@@ -206,7 +206,7 @@ def test_what_fits_exactly_is_not_cut_further() -> None:
         assert shortened(text, width_of(short)) == short
         assert shortened(text, width_of(short) + 0.01) == short
     assert shortened(text, width_of(text)) == text
-    assert shortened(text, 1.0) == "a…"
+    assert [shortened(some, 1.0) for some in (text, "ab", "W")] == ["a…", "a…", "…"]
 
 
 def test_a_legend_fills_its_rows() -> None:
@@ -269,6 +269,23 @@ def test_a_share_is_written_where_it_has_two_pixels_on_each_side() -> None:
             assert (y in written) == (wide > least)
 
 
+def test_a_share_of_exactly_its_room_is_not_written() -> None:
+    assert width_of("35 %") + 4 == 34.72
+    width = 16.0 + 100.0 + 14.0  # a pixel per percent between the empty name and the end
+    for share, shown in ((34.72, []), (34.73, ["35 %"])):
+        table = Table(tuple(map(Column, "axy")), (("", share, 0.0),))
+        root = _drawn(table, Shares("a", ("x", "y")), width)
+        assert [one.text for one in root.iter("text") if one.get("class") == "on0"] == shown
+
+
+@pytest.mark.parametrize(("share", "names"), [(1.0, ["x", "y"]), (0.99, ["x", "other (y)"])])
+def test_a_part_has_a_name_from_one_percent_on(share: float, names: list[str]) -> None:
+    table = Table(tuple(map(Column, "axy")), (("a row", 100 - share, share),))
+    root = _drawn(table, Shares("a", ("x", "y")), WIDE)
+    found = [one.text for one in root.iter("text") if one.get("class") == "label"]
+    assert found == [*names, "a row"]
+
+
 def test_the_scale_of_colours_is_viridis() -> None:
     published = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725"
     stops = [tuple(bytes.fromhex(one)) for one in published.split()]
@@ -296,12 +313,13 @@ def test_names_of_rows_end_before_the_cells_and_begin_inside() -> None:
     assert [*label.itertext()] == [name, shortened(name, 54.0)]
 
 
-@pytest.mark.parametrize(("value", "room", "shown"), [(0.95, 28, "0.95"), (0.95, 27, ".95")])
+@pytest.mark.parametrize(("room", "shown"), [(66, "0.1234567"), (65, ".1234567")])
 def test_a_number_that_does_not_fit_into_its_cell_has_no_zero_in_front(
-    value: float, room: float, shown: str
+    room: float, shown: str
 ) -> None:
-    columns = (Column("x"), Column("y"), Column("v", digits=2))
-    root = _drawn(Table(columns, (("1", "", value),)), Heat("x", "y", "v"), room + 10)
+    assert width_of("0.1234567") == 66.0
+    columns = (Column("x"), Column("y"), Column("v", digits=7))
+    root = _drawn(Table(columns, (("1", "", 0.1234567),)), Heat("x", "y", "v"), room + 10)
     assert [one.text for one in root.iter("text") if one.get("class") == "cell"] == [shown]
 
 

@@ -66,6 +66,7 @@ def test_precedences_are_left_out_only_where_it_is_brief(here: Path) -> None:
     effects = (
         PairEffect(0, 1, 2.5, 0.5, significant=True),
         PairEffect(0, 2, None, None, significant=False),
+        PairEffect(1, 2, 1.0, None, significant=False),
     )
     findings = replace(run.findings)
     vars(findings)["answer"] = replace(run.findings.answer, effects=effects)
@@ -78,8 +79,7 @@ def test_precedences_are_left_out_only_where_it_is_brief(here: Path) -> None:
         for brief in (False, True)
     )
     assert brief == []
-    [[(pair, effect, *_, matters)]] = whole
-    assert (pair, effect, matters) == ("U before E", 2.5, True)
+    assert whole == [(("U before E", 2.5, 2.0, 3.0, True), ("E before O", 1.0, 1.0, 1.0, False))]
 
 
 def test_a_joint_run_reads_as_it_did(here: Path, golden: Golden) -> None:

@@ -81,6 +81,13 @@ def test_few_points_and_those_that_lead_somewhere_have_dots(
     assert len([*root.iter("circle")]) == dots
 
 
+@pytest.mark.parametrize("ends", [(1.0, None), (None, 3.0)])
+def test_a_point_with_one_end_has_no_interval(ends: tuple[float | None, ...]) -> None:
+    rows = ((1, 2.0, "a", 1.0, 3.0), (2, 2.0, "a", *ends))
+    root = drawn("x y s l h", rows, Curves("x", "y", "s", "l", "h"), 600)
+    assert len([one for one in root.iter("line") if one.get("class") == "interval s0"]) == 1
+
+
 UNIT = LEFT + RIGHT + 512.0
 """The width of a drawing in which the axis below has a pixel per number."""
 

@@ -94,7 +94,7 @@ def legend(
         if x and x + wide > width:
             x, y = 0.0, y + 20
         parts.append(draw(place, x, y))
-        parts.append(text(x + mark + 6, y, name, limit=width - x - mark - 6))
+        parts.append(text(x + mark + 6, y, name, limit=width - mark - 6))
         x += wide
     return parts, y + 8
 
