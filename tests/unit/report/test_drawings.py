@@ -15,6 +15,7 @@ from wfbench.report.document import (
     Bars,
     Column,
     Curves,
+    Dots,
     Exhibit,
     Heat,
     Panel,
@@ -181,7 +182,7 @@ def test_a_logarithmic_scale_shows_ratios(values: list[float]) -> None:
 @given(st.text(min_size=1, max_size=60), st.floats(20, 300))
 def test_a_shortened_text_fits(text: str, limit: float) -> None:
     short = shortened(text, limit)
-    assert width_of(short) <= limit or len(short) <= 2
+    assert width_of(short) <= limit or short == "…"
     assert short == text or short.endswith("…")
 
 
@@ -206,7 +207,7 @@ def test_what_fits_exactly_is_not_cut_further() -> None:
         assert shortened(text, width_of(short)) == short
         assert shortened(text, width_of(short) + 0.01) == short
     assert shortened(text, width_of(text)) == text
-    assert [shortened(some, 1.0) for some in (text, "ab", "W")] == ["a…", "a…", "…"]
+    assert [shortened(some, 1.0) for some in (text, "ab", "W")] == ["…"] * 3
 
 
 def test_a_legend_fills_its_rows() -> None:
@@ -306,11 +307,22 @@ def test_cells_hold_as_much_as_they_have_room_for(width: float, numbers: int, co
 
 
 def test_names_of_rows_end_before_the_cells_and_begin_inside() -> None:
-    name = "name " * 20
-    root = _drawn(Table(tuple(map(Column, "xyv")), (("1", name, 0.5),)), Heat("x", "y", "v"), 200)
-    [label] = [one for one in root.iter("text") if one.get("text-anchor") == "end"]
-    assert label.get("x") == "54"  # 0.3 of the width, less 6
-    assert [*label.itertext()] == [name, shortened(name, 54.0)]
+    names = ("WWWWW", "name " * 20)
+    rows = tuple(("1", name, 0.5) for name in names)
+    root = _drawn(Table(tuple(map(Column, "xyv")), rows), Heat("x", "y", "v"), 200)
+    labels = [one for one in root.iter("text") if one.get("text-anchor") == "end"]
+    assert {label.get("x") for label in labels} == {"54"}  # 0.3 of the width, less 6
+    assert width_of(names[0]) == 54.0
+    shown = [[*label.itertext()] for label in labels]
+    assert shown == [[names[0]], [names[1], shortened(names[1], 54.0)]]
+
+
+def test_whiskers_lengthen_an_axis_by_part_of_the_range_of_the_dots() -> None:
+    rows = (("a", 0.0, -100.0, 3.0), ("b", 10.0, 5.0, 100.0))
+    table = Table(tuple(map(Column, ("s", "x", "l", "h"))), rows)
+    root = _drawn(table, Dots("s", "x", "l", "h"), WIDE)
+    ticks = [one.text for one in root.iter("text") if one.get("class") == "tick"]
+    assert ticks == ["-5", "0", "5", "10", "15"]  # at least from -4 to 14
 
 
 @pytest.mark.parametrize(("room", "shown"), [(66, "0.1234567"), (65, ".1234567")])

@@ -195,6 +195,16 @@ def test_a_comment_names_25_checks_that_did_not_pass(checks: int, more: int) -> 
     assert [line for line in lines if line.startswith("- and")] == ["- and 1 more"] * more
 
 
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("a  b", "`a b`"), ("a `b`", "`` a `b` ``"), ("``a`` `b`", "``` ``a`` `b` ```")],
+)
+def test_a_command_is_fenced_by_one_backtick_more_than_it_has(command: str, code: str) -> None:
+    exhibit = Exhibit("", "", Table(columns("a"), ((1,),)), command)
+    section = Section("One", "kind", Check("", "good", ""), exhibits=(exhibit,))
+    assert f"made by {code}" in render_markdown(Report("r", "", "", (section,))).splitlines()
+
+
 def test_no_spreadsheet_takes_a_string_for_a_formula(hostile: Report) -> None:
     for row in csv.reader(io.StringIO(render_csv(hostile))):
         for cell in row:

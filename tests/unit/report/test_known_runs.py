@@ -292,3 +292,8 @@ def test_where_nobody_looks_rows_stay_whole(
     assert capsys.readouterr().out == "[bold]:smile: 17[/bold]\n"
     monkeypatch.setitem(os.environ, "COLUMNS", "70")
     assert console().width == 70
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    console().print("17")
+    assert capsys.readouterr().out == "17\n"

@@ -88,6 +88,14 @@ def test_a_point_with_one_end_has_no_interval(ends: tuple[float | None, ...]) ->
     assert len([one for one in root.iter("line") if one.get("class") == "interval s0"]) == 1
 
 
+@pytest.mark.parametrize(("points", "whiskers", "bands"), [(12, 12, 0), (13, 0, 1)])
+def test_many_intervals_are_a_band(points: int, whiskers: int, bands: int) -> None:
+    rows = ((x, 2.0, "a", 1.0, 3.0) for x in range(points))
+    root = drawn("x y s l h", rows, Curves("x", "y", "s", "l", "h"), 600)
+    kinds = [one.get("class") for one in root.iter()]
+    assert (kinds.count("interval s0"), kinds.count("band c0")) == (whiskers, bands)
+
+
 UNIT = LEFT + RIGHT + 512.0
 """The width of a drawing in which the axis below has a pixel per number."""
 

@@ -34,7 +34,6 @@ _TEMPLATES = Environment(
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
-    lstrip_blocks=True,
 )
 
 

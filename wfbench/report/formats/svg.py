@@ -108,8 +108,8 @@ def shortened(content: str, limit: float) -> str:
     """Return as much of a text as fits."""
     if width_of(content) <= limit:
         return content
-    fits = len(content) - 1
-    while fits > 1 and width_of(content[:fits] + _ELLIPSIS) > limit:
+    fits = len(content)
+    while fits and width_of(content[:fits] + _ELLIPSIS) > limit:
         fits -= 1
     return content[:fits] + _ELLIPSIS
 
