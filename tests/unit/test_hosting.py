@@ -6,7 +6,7 @@ import json
 import logging
 import sys
 from dataclasses import FrozenInstanceError, dataclass, field
-from importlib.metadata import EntryPoint, version
+from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,7 @@ def test_a_directory_offers_what_works_and_names_what_does_not(folder: Path) -> 
     assert f"'json' is also the name of {json.__file__}; rename it" in rows["json"].cause
     assert "'sys' is also the name of a built-in; rename it" in rows["sys"].cause
     assert not {"_hidden", ".dotted", "readme", "empty"} & set(rows)
+    assert "observer" not in {row.kind for row in rows.values()}
     with pytest.raises(PluginError, match=r"plugin 'hosted_bad' .* is broken: RuntimeError"):
         host.find("collector", "hosted_bad")
     with pytest.raises(UsageError, match=r"there is no collector 'nobody'.*hosted-one"):
@@ -170,19 +171,16 @@ def test_the_file_of_an_entry_point_is_found_without_importing_it(
         "hosted_tree.plugin": "hosted_tree/plugin.py",
         "hosted_nowhere": "",
     }
-    entries = [EntryPoint(name, name, "wfbench") for name in reversed(files)]
+    bundled = [*entry_points(group="wfbench")]
+    assert bundled
+    entries = [*(EntryPoint(name, name, "wfbench") for name in reversed(files)), *bundled]
     monkeypatch.setattr(discovery, "entry_points", lambda **_: entries)
-    found = {one.source.plugin: one.source.file for one in discovery.installed()}
-    assert found == {name: file and str(tmp_path / file) for name, file in files.items()}
-    assert list(found) == sorted(files)
-
-
-def test_bundled_plugins_come_first() -> None:
     sources = [candidate.source for candidate in discovery.installed()]
-    assert [source.bundled for source in sources] == sorted(
-        (source.bundled for source in sources), reverse=True
-    )
-    assert sources[0].bundled
+    ours, found = sources[: len(bundled)], sources[len(bundled) :]
+    assert all(source.bundled for source in ours)
+    assert [(source.plugin, source.file) for source in found] == [
+        (name, file and str(tmp_path / file)) for name, file in sorted(files.items())
+    ]
 
 
 def test_everything_is_loaded_that_is_not_left_out() -> None:
@@ -232,6 +230,9 @@ def test_an_observer_that_fails_is_logged_and_the_others_are_told(
     host, first, last = PluginHost(), Watching(), Watching()
     for name, plugin in (("first", first), ("ill", Failing()), ("last", last)):
         host.add(Candidate(Source(name, "", "", "here"), lambda plugin=plugin: plugin))
+    assert [(row.kind, row.name) for row in host.inventory()] == [
+        *(("observer", "first"), ("observer", "ill"), ("observer", "last")),
+    ]
     host.notify("wfbench_run_started", {"event": "x"})
     assert first.seen == last.seen == [{"event": "x"}]
     [record] = caplog.records
@@ -251,6 +252,7 @@ def test_what_loading_did_is_in_the_log(
     host.add(Candidate(Source("ill", "", "", "there"), Raising))
     said = [record.getMessage() for record in caplog.records]
     assert "loaded: well (here) in 2.500 s" in said
-    assert "wfbench_collectors returned" in said
-    assert "wfbench_collectors raised" in said
+    assert [line for line in said if line.startswith("wfbench_collectors ")] == [
+        *("wfbench_collectors returned", "wfbench_collectors raised"),
+    ]
     assert [line for line in said if line.startswith("broken: ill (there): ")]
