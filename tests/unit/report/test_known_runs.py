@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from known_pages import page
 
+from wfbench.benchmarks.measure.model import Session
+from wfbench.benchmarks.measure.summary import CaseSummary, summarise
 from wfbench.contract import Order, Published
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, short_names
@@ -25,6 +27,7 @@ from wfbench.report.catalogue import describe_run, list_runs
 from wfbench.report.console import console, print_json
 from wfbench.report.document import Curves, Section
 from wfbench.report.run_lines import PlainLines, print_event
+from wfbench.report.sections import bench
 from wfbench.report.sections.bench import saved_bench_section
 from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
 from wfbench.report.sections.joint import joint_section, orders_data, orders_section
@@ -151,6 +154,30 @@ def test_a_bench_run_in_which_everything_went_wrong_says_so(here: Path, golden: 
         log.write_bytes(b"".join(_spoil(line, n) for n, line in enumerate(lines[:kept])))
         found.append(saved_bench_section(here / "bench"))
     golden("bench.md", page(*found))
+
+
+def test_a_bench_run_is_unsound_only_where_it_is_complete(here: Path) -> None:
+    file, log = here / "bench" / "config.json", here / "bench" / "samples.jsonl"
+    config = json.loads(file.read_text())
+    config["settings"]["smoke"] = False
+    file.write_text(json.dumps(config))
+    lines = log.read_bytes().splitlines()
+    assert describe_run(here / "bench").status == "complete"
+    for kept, status in ((len(lines), "unsound"), (3, "interrupted")):
+        log.write_bytes(b"".join(_spoil(line, n) for n, line in enumerate(lines[:kept])))
+        assert describe_run(here / "bench").status == status
+
+
+def test_rounds_far_from_the_others_are_counted_from_one(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def summarised(session: Session) -> list[CaseSummary]:
+        first, *others = summarise(session)
+        return [replace(first, outliers=(0, 2)), *others]
+
+    monkeypatch.setattr(bench, "summarise", summarised)
+    notes = saved_bench_section(here / "bench").notes
+    assert sum("round 1, 3 is far from the others" in note for note in notes) == 1
 
 
 def test_a_bench_run_of_one_size_and_two_sources_reads_as_it_did(
