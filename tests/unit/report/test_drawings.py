@@ -317,6 +317,13 @@ def test_names_of_rows_end_before_the_cells_and_begin_inside() -> None:
     assert shown == [[names[0]], [names[1], shortened(names[1], 54.0)]]
 
 
+@pytest.mark.parametrize(("room", "upright"), [(54, 0), (53, 1)])
+def test_names_of_columns_stand_upright_where_they_do_not_fit(room: float, upright: int) -> None:
+    table = Table(tuple(map(Column, "xyv")), (("WWWWW", "", 0.5),))  # 54 pixels
+    root = _drawn(table, Heat("x", "y", "v"), room + 10)
+    assert sum("rotate" in one.get("transform", "") for one in root.iter("text")) == upright
+
+
 def test_whiskers_lengthen_an_axis_by_part_of_the_range_of_the_dots() -> None:
     rows = (("a", 0.0, -100.0, 3.0), ("b", 10.0, 5.0, 100.0))
     table = Table(tuple(map(Column, ("s", "x", "l", "h"))), rows)

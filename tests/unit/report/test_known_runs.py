@@ -20,6 +20,7 @@ from known_pages import page
 
 from wfbench.benchmarks.measure.model import Session
 from wfbench.benchmarks.measure.summary import CaseSummary, summarise
+from wfbench.benchmarks.statistics.intervals import Estimate
 from wfbench.contract import Order, Published
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, short_names
@@ -168,16 +169,17 @@ def test_a_bench_run_is_unsound_only_where_it_is_complete(here: Path) -> None:
         assert describe_run(here / "bench").status == status
 
 
-def test_rounds_far_from_the_others_are_counted_from_one(
+def test_rounds_count_from_one_and_the_first_case_is_the_measure(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def summarised(session: Session) -> list[CaseSummary]:
-        first, *others = summarise(session)
+        first, *others = (replace(one, ratio=Estimate(2.0)) for one in summarise(session))
         return [replace(first, outliers=(0, 2)), *others]
 
     monkeypatch.setattr(bench, "summarise", summarised)
-    notes = saved_bench_section(here / "bench").notes
-    assert sum("round 1, 3 is far from the others" in note for note in notes) == 1
+    section = saved_bench_section(here / "bench")
+    assert sum("round 1, 3 is far from the others" in note for note in section.notes) == 1
+    assert section.headline.says.endswith(", 2 times sequential")
 
 
 def test_a_bench_run_of_one_size_and_two_sources_reads_as_it_did(
