@@ -248,6 +248,7 @@ def test_a_joint_run_trains_twice_unless_told_otherwise() -> None:
         ({"training": "per-order", "stress": 3}, "training=per-order does not read it"),
         ({"trainer": ("ppo-original",), "update_every": 7}, "has its own"),
         ({"searcher": "random", "beta": 1.0}, "searcher random does not read it; leave it out"),
+        ({"searcher": "halving", "beta": 1.0}, "searcher halving does not read it; leave it out"),
         ({"trainer": ("ppo-original",), "update_every": 9, "n_envs": 3}, "update_every is set"),
     ],
 )

@@ -65,7 +65,7 @@ def test_segments_of_the_dead_are_found_and_removed_and_no_others(shm: Path, dea
     foreign = shm / f"other_{dead_pid}_0a1b"
     for path in (stale, alive, foreign):
         path.write_bytes(b"x" * 10)
-    before = finding("segments")
+    [before] = [found for found in examine(PluginHost()) if found.name == "segments"]
     assert not before.ok
     assert stale.name in before.message
     assert "10 bytes" in before.message
@@ -148,6 +148,23 @@ def test_a_cache_that_cannot_be_written_is_told(
     monkeypatch.delenv("NUMBA_CACHE_DIR")
     ours = Path(doctor.__file__).parents[1] / "policies"
     assert finding("kernel-cache").message == f"compiled kernels cannot be kept in {ours}"
+
+
+def test_kernels_are_kept_beside_their_sources_or_where_numba_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Path] = []
+    monkeypatch.setattr(os, "access", lambda path, _mode: asked.append(path) is None)
+    (tmp_path / "__pycache__").mkdir()
+    host = PluginHost()
+    host.loaded.append(Source("p", "", "", str(tmp_path / "plugin.py")))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    assert finding("kernel-cache", host).ok
+    assert tmp_path / "__pycache__" in asked
+    asked.clear()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert finding("kernel-cache", host).ok
+    assert asked == [tmp_path]
 
 
 def test_checks_of_plugins_run_and_cannot_stop_the_others() -> None:

@@ -61,6 +61,24 @@ def test_what_cannot_be_created_is_a_usage_error(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_recipes_for_ci_are_added_to_collectors_alone(tmp_path: Path) -> None:
+    created = create_plugin("collector", "fast", tmp_path, ci=True)
+    recipes = ROOT / "wfbench/host/scaffold/templates/ci"
+    for place, recipe in ((".github/workflows/", "performance.yml"), (".", "gitlab-ci.yml")):
+        assert (created / f"{place}{recipe}").read_text() == (recipes / recipe).read_text()
+    with pytest.raises(UsageError, match="--ci measures collectors, and this is a env"):
+        create_plugin("env", "slow", tmp_path, ci=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "title"), [("x1", "X1Env"), ("3d", "The3dEnv"), ("a-env", "AEnv"), ("b-c", "BCEnv")]
+)
+def test_a_class_is_named_after_its_package(name: str, title: str, tmp_path: Path) -> None:
+    created = create_plugin("env", name, tmp_path)
+    [source] = created.glob("src/*/env.py")
+    assert f"class {title}" in source.read_text()
+
+
 def test_nothing_that_exists_is_touched(tmp_path: Path) -> None:
     mine = tmp_path / "wfbench-precious"
     mine.mkdir()

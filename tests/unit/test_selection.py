@@ -19,6 +19,7 @@ from wfbench.settings.selection import (
     parse_options,
     parse_selector,
     select,
+    spec_ref,
 )
 
 
@@ -221,6 +222,20 @@ def test_an_env_becomes_a_reference_that_any_process_can_build(host: PluginHost)
     assert json.loads(json.dumps(dict(ref.options))) == dict(choice.options)
     with pytest.raises(TypeError, match="is a collector, not an env"):
         env_ref(select(host, {"collector": ["plain"]})["collector"][0])
+
+
+@dataclass(frozen=True)
+class Holding:
+    hold: str = "never"
+    size: int = 1
+
+
+def test_an_option_of_its_own_is_no_form_of_an_env() -> None:
+    workflow = frozenset({"workflow"})
+    spec = EnvSpec(name="held", summary="x", factory="a:b", capabilities=workflow, options=Holding)
+    ref = spec_ref(spec, resolve_options(spec, {"hold": "often", "size": 2, "orders": "all"}))
+    assert ref.options == {"hold": "often", "size": 2}
+    assert (ref.form["orders"], ref.form["hold"]) == ("all", "")
 
 
 def test_a_batched_only_collector_needs_a_batched_env(host: PluginHost) -> None:

@@ -50,7 +50,7 @@ class Source:
         if self.bundled or not self.distribution:
             return str(self)
         wanted = [line for line in requires(self.distribution) or () if "extra ==" not in line]
-        names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in wanted]
+        names = [re.split(r"[^\w.-]", line)[0] for line in wanted]
         present = [name for name in names if name != BUNDLED and any(distributions(name=name))]
         found = ", ".join(f"{name} {version(name)}" for name in present)
         return f"{self} ({found})" if found else str(self)

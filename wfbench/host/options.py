@@ -82,10 +82,10 @@ def resolve_options(spec: FactorySpec, given: Mapping[str, Any]) -> dict[str, An
             typed[name] = parse(known[name].hint, value)
         except ValueError as error:
             raise UsageError(f"option {spec.name}.{name}: {error}; {_listed(known)}") from error
+    own = {option.name for option in declared_options(spec)}
     filled: dict[str, Any] = {}
-    for kind in (FormOptions, spec.options):
+    for kind, names in ((FormOptions, known.keys() - own), (spec.options, own)):
         if kind is not None:
-            names = {field.name for field in fields(kind)} & known.keys()
             try:
                 made = kind(**{name: typed[name] for name in names & typed.keys()})
             except ValueError as error:

@@ -31,7 +31,6 @@ _PACES = 20
 """Updates over which the speed is averaged."""
 _SAMPLE = 1.0
 """Seconds between looks at the process tree."""
-_PER_SECOND = 4
 
 Event = Mapping[str, Any]
 
@@ -253,7 +252,7 @@ class LiveView:
     def showing(self, console: Console | None = None) -> Iterator[None]:
         """Draw while the searches run."""
         self._started = monotonic()
-        with Live(console=console, get_renderable=self.render, refresh_per_second=_PER_SECOND):
+        with Live(console=console, get_renderable=self.render):
             yield
 
     def render(self) -> RenderableType:

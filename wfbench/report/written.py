@@ -33,11 +33,9 @@ def short(value: float | None) -> str:
     size = abs(value)
     if size >= 1e6:
         return f"{value / 1e6:,.3g} M"
-    if size >= 100:
-        return f"{value:,.0f}"
     if size < 1e-3:
         return f"{value:.2g}"
-    return f"{value:.{max(0, 2 - math.floor(math.log10(size)))}f}"
+    return f"{value:,.{max(0, 2 - math.floor(math.log10(size)))}f}"
 
 
 def fixed(value: float | None, digits: int = 2) -> str:

@@ -28,6 +28,7 @@ from .conditions import (
     fewer_envs,
     shm_per_env,
     training,
+    update_size,
 )
 from .judging import (
     NOT,
@@ -67,7 +68,7 @@ class TimedWorkflows(NamedTuple):
     """Episodes of the evaluation after training, where there is one."""
     seconds: dict[str, list[list[float]]]
     """By condition, case and round."""
-    transitions: list[int]
+    transitions: list[float]
     """Per update."""
 
 
@@ -285,7 +286,7 @@ def _timed_workflows(lab: Lab) -> TimedWorkflows:
         fresh=True,
     )
     seconds = [[sample.working for sample in of_case] for of_case in samples]
-    sizes = [of_case[0].workflows[0].rollouts.transitions[0] for of_case in samples[:4]]
+    sizes = [update_size(of_case) for of_case in samples]
     sides = dict(zip(CONDITIONS, (seconds[:4], seconds[4:]), strict=True))
     return TimedWorkflows(n_envs, episodes, evaluation, sides, sizes)
 

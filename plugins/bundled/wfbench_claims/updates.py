@@ -196,7 +196,7 @@ def _return_at(sample: TrainSample, share: float) -> float:
     """
     found = last(sample).rollouts.env_return
     end = max(1, round(share * len(found)))
-    return fmean(found[min(end - 1, int(0.9 * end)) : end])
+    return fmean(found[int(0.9 * end) : end])
 
 
 def _training_seconds(sample: TrainSample) -> float:

@@ -143,6 +143,11 @@ def test_convergence(chosen_lab, make_training, make_workflow, make_rollouts, fi
     assert finding.values["median_episodes_to_95"] == 275
 
 
+def test_what_stays_as_it_is_has_not_fallen(chosen_lab, make_training, make_workflow):
+    lab = chosen_lab(train=lambda *_: make_training(make_workflow()))
+    assert "0.50, 0.00 above the first 25" in measure_convergence(lab).why
+
+
 def test_a_median_that_was_never_reached_is_not_a_number(chosen_lab, make_training, make_workflow):
     lab = chosen_lab(train=lambda *_: make_training(make_workflow()))
     finding = measure_convergence(lab)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 from zlib import crc32
 
@@ -54,10 +54,11 @@ def test_a_claim_asks_and_judges_as_it_did(
             make_workflow(
                 score=_between(-120.0, -80.0, (case, number, order)),
                 compliant=order % 2 == 0,
-                updates=10 + order,
+                updates=10 + order + number,
+                env_steps=100_000 + 1000 * number,
                 score_episodes=600 if "last" in repr(case) else 20,
                 steps_to_compliance=1000 * (order + 1) if order % 2 == 0 else None,
-                rollouts=make_rollouts(2500, compliance),
+                rollouts=make_rollouts(int(_between(100, 5000, case)), compliance),
             )
             for order in range(6)
         ]
@@ -75,7 +76,15 @@ def test_a_claim_asks_and_judges_as_it_did(
 
         def gradients(self, case: Any, batches: Any, **how: Any) -> Any:
             asked.append(f"gradients {how} {batches} {case!r}")
-            return super().gradients(case, batches, **how)
+            return [
+                [
+                    replace(
+                        one, signal=0.1 * one.transitions, transitions=one.transitions + one.round
+                    )
+                    for one in samples
+                ]
+                for samples in super().gradients(case, batches, **how)
+            ]
 
     lab = Lab(
         rate=lambda case: _between(100.0, 1000.0, case),

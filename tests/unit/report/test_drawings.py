@@ -15,6 +15,7 @@ from wfbench.report.document import (
     Bars,
     Column,
     Curves,
+    Dots,
     Exhibit,
     Heat,
     Panel,
@@ -181,7 +182,7 @@ def test_a_logarithmic_scale_shows_ratios(values: list[float]) -> None:
 @given(st.text(min_size=1, max_size=60), st.floats(20, 300))
 def test_a_shortened_text_fits(text: str, limit: float) -> None:
     short = shortened(text, limit)
-    assert width_of(short) <= limit or len(short) <= 2
+    assert width_of(short) <= limit or short == "…"
     assert short == text or short.endswith("…")
 
 
@@ -206,6 +207,7 @@ def test_what_fits_exactly_is_not_cut_further() -> None:
         assert shortened(text, width_of(short)) == short
         assert shortened(text, width_of(short) + 0.01) == short
     assert shortened(text, width_of(text)) == text
+    assert [shortened(some, 1.0) for some in (text, "ab", "W")] == ["…"] * 3
 
 
 def test_a_legend_fills_its_rows() -> None:
@@ -268,6 +270,23 @@ def test_a_share_is_written_where_it_has_two_pixels_on_each_side() -> None:
             assert (y in written) == (wide > least)
 
 
+def test_a_share_of_exactly_its_room_is_not_written() -> None:
+    assert width_of("35 %") + 4 == 34.72
+    width = 16.0 + 100.0 + 14.0  # a pixel per percent between the empty name and the end
+    for share, shown in ((34.72, []), (34.73, ["35 %"])):
+        table = Table(tuple(map(Column, "axy")), (("", share, 0.0),))
+        root = _drawn(table, Shares("a", ("x", "y")), width)
+        assert [one.text for one in root.iter("text") if one.get("class") == "on0"] == shown
+
+
+@pytest.mark.parametrize(("share", "names"), [(1.0, ["x", "y"]), (0.99, ["x", "other (y)"])])
+def test_a_part_has_a_name_from_one_percent_on(share: float, names: list[str]) -> None:
+    table = Table(tuple(map(Column, "axy")), (("a row", 100 - share, share),))
+    root = _drawn(table, Shares("a", ("x", "y")), WIDE)
+    found = [one.text for one in root.iter("text") if one.get("class") == "label"]
+    assert found == [*names, "a row"]
+
+
 def test_the_scale_of_colours_is_viridis() -> None:
     published = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725"
     stops = [tuple(bytes.fromhex(one)) for one in published.split()]
@@ -285,6 +304,42 @@ def test_cells_hold_as_much_as_they_have_room_for(width: float, numbers: int, co
     table = Table(tuple(map(Column, ("x", "y", "v", "n"))), rows)
     kinds = [one.get("class") for one in _drawn(table, Heat("x", "y", "v", "n"), width).iter()]
     assert (kinds.count("cell"), kinds.count("count")) == (numbers, counts)
+
+
+def test_names_of_rows_end_before_the_cells_and_begin_inside() -> None:
+    names = ("WWWWW", "name " * 20)
+    rows = tuple(("1", name, 0.5) for name in names)
+    root = _drawn(Table(tuple(map(Column, "xyv")), rows), Heat("x", "y", "v"), 200)
+    labels = [one for one in root.iter("text") if one.get("text-anchor") == "end"]
+    assert {label.get("x") for label in labels} == {"54"}  # 0.3 of the width, less 6
+    assert width_of(names[0]) == 54.0
+    shown = [[*label.itertext()] for label in labels]
+    assert shown == [[names[0]], [names[1], shortened(names[1], 54.0)]]
+
+
+@pytest.mark.parametrize(("room", "upright"), [(54, 0), (53, 1)])
+def test_names_of_columns_stand_upright_where_they_do_not_fit(room: float, upright: int) -> None:
+    table = Table(tuple(map(Column, "xyv")), (("WWWWW", "", 0.5),))  # 54 pixels
+    root = _drawn(table, Heat("x", "y", "v"), room + 10)
+    assert sum("rotate" in one.get("transform", "") for one in root.iter("text")) == upright
+
+
+def test_whiskers_lengthen_an_axis_by_part_of_the_range_of_the_dots() -> None:
+    rows = (("a", 0.0, -100.0, 3.0), ("b", 10.0, 5.0, 100.0))
+    table = Table(tuple(map(Column, ("s", "x", "l", "h"))), rows)
+    root = _drawn(table, Dots("s", "x", "l", "h"), WIDE)
+    ticks = [one.text for one in root.iter("text") if one.get("class") == "tick"]
+    assert ticks == ["-5", "0", "5", "10", "15"]  # at least from -4 to 14
+
+
+@pytest.mark.parametrize(("room", "shown"), [(66, "0.1234567"), (65, ".1234567")])
+def test_a_number_that_does_not_fit_into_its_cell_has_no_zero_in_front(
+    room: float, shown: str
+) -> None:
+    assert width_of("0.1234567") == 66.0
+    columns = (Column("x"), Column("y"), Column("v", digits=7))
+    root = _drawn(Table(columns, (("1", "", 0.1234567),)), Heat("x", "y", "v"), room + 10)
+    assert [one.text for one in root.iter("text") if one.get("class") == "cell"] == [shown]
 
 
 def test_text_on_every_colour_can_be_read() -> None:

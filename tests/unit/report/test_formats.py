@@ -169,6 +169,42 @@ def test_a_comment_fits_a_comment(harmless: Report) -> None:
     assert render_markdown(many).count("### plain") == 30
 
 
+@pytest.mark.parametrize(("rows", "fewer"), [(25, 5), (5, 0)])
+def test_a_comment_has_the_rows_that_it_has_room_for(rows: int, fewer: int) -> None:
+    def shown(note: int) -> str:
+        exhibit = Exhibit("", "", Table(columns("a", "b"), (("row", wide * "b"),) * 40))
+        section = Section(
+            "One", "kind", Check("", "good", ""), exhibits=(exhibit,), notes=(note * "a",)
+        )
+        return render_markdown(Report("r", "", "", (section,)))
+
+    wide = 50_000 // rows
+    full = shown(1)
+    assert full.count("| row |") == rows
+    room = 60_000 - len(full)
+    assert len(shown(1 + room)) == 60_000
+    assert shown(2 + room).count("| row |") == fewer
+
+
+@pytest.mark.parametrize(("checks", "more"), [(25, 0), (26, 1)])
+def test_a_comment_names_25_checks_that_did_not_pass(checks: int, more: int) -> None:
+    bad = tuple(Check(f"name {place}", "bad", "") for place in range(checks))
+    section = Section("One", "kind", Check("", "bad", ""), bad)
+    lines = render_markdown(Report("r", "", "", (section,))).splitlines()
+    assert sum(line.startswith("- **failed** name") for line in lines) == 25
+    assert [line for line in lines if line.startswith("- and")] == ["- and 1 more"] * more
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("a  b", "`a b`"), ("a `b`", "`` a `b` ``"), ("``a`` `b`", "``` ``a`` `b` ```")],
+)
+def test_a_command_is_fenced_by_one_backtick_more_than_it_has(command: str, code: str) -> None:
+    exhibit = Exhibit("", "", Table(columns("a"), ((1,),)), command)
+    section = Section("One", "kind", Check("", "good", ""), exhibits=(exhibit,))
+    assert f"made by {code}" in render_markdown(Report("r", "", "", (section,))).splitlines()
+
+
 def test_no_spreadsheet_takes_a_string_for_a_formula(hostile: Report) -> None:
     for row in csv.reader(io.StringIO(render_csv(hostile))):
         for cell in row:

@@ -278,7 +278,7 @@ def _plugins() -> list[Section]:
 
 
 def _doctor() -> list[Section]:
-    well = HealthFinding("memory", "", ok=True, message="8 GB", remedy="buy more")
+    well = HealthFinding("memory", "", ok=True, message="8 GB")
     ill = HealthFinding("segments", "", ok=False, message="3 left", remedy="--fix", fixed="2 of 3")
     return [doctor_section((well, ill)), doctor_section((well,))]
 

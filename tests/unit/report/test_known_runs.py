@@ -18,6 +18,9 @@ import numpy as np
 import pytest
 from known_pages import page
 
+from wfbench.benchmarks.measure.model import Session
+from wfbench.benchmarks.measure.summary import CaseSummary, summarise
+from wfbench.benchmarks.statistics.intervals import Estimate
 from wfbench.contract import Order, Published
 from wfbench.host.manager import PluginSettings, load_plugins
 from wfbench.orders import all_orders, short_names
@@ -25,6 +28,7 @@ from wfbench.report.catalogue import describe_run, list_runs
 from wfbench.report.console import console, print_json
 from wfbench.report.document import Curves, Section
 from wfbench.report.run_lines import PlainLines, print_event
+from wfbench.report.sections import bench
 from wfbench.report.sections.bench import saved_bench_section
 from wfbench.report.sections.evaluation import cells_data, cross_data, evaluation_section
 from wfbench.report.sections.joint import joint_section, orders_data, orders_section
@@ -66,6 +70,7 @@ def test_precedences_are_left_out_only_where_it_is_brief(here: Path) -> None:
     effects = (
         PairEffect(0, 1, 2.5, 0.5, significant=True),
         PairEffect(0, 2, None, None, significant=False),
+        PairEffect(1, 2, 1.0, None, significant=False),
     )
     findings = replace(run.findings)
     vars(findings)["answer"] = replace(run.findings.answer, effects=effects)
@@ -78,8 +83,7 @@ def test_precedences_are_left_out_only_where_it_is_brief(here: Path) -> None:
         for brief in (False, True)
     )
     assert brief == []
-    [[(pair, effect, *_, matters)]] = whole
-    assert (pair, effect, matters) == ("U before E", 2.5, True)
+    assert whole == [(("U before E", 2.5, 2.0, 3.0, True), ("E before O", 1.0, 1.0, 1.0, False))]
 
 
 def test_a_joint_run_reads_as_it_did(here: Path, golden: Golden) -> None:
@@ -151,6 +155,31 @@ def test_a_bench_run_in_which_everything_went_wrong_says_so(here: Path, golden: 
         log.write_bytes(b"".join(_spoil(line, n) for n, line in enumerate(lines[:kept])))
         found.append(saved_bench_section(here / "bench"))
     golden("bench.md", page(*found))
+
+
+def test_a_bench_run_is_unsound_only_where_it_is_complete(here: Path) -> None:
+    file, log = here / "bench" / "config.json", here / "bench" / "samples.jsonl"
+    config = json.loads(file.read_text())
+    config["settings"]["smoke"] = False
+    file.write_text(json.dumps(config))
+    lines = log.read_bytes().splitlines()
+    assert describe_run(here / "bench").status == "complete"
+    for kept, status in ((len(lines), "unsound"), (3, "interrupted")):
+        log.write_bytes(b"".join(_spoil(line, n) for n, line in enumerate(lines[:kept])))
+        assert describe_run(here / "bench").status == status
+
+
+def test_rounds_count_from_one_and_the_first_case_is_the_measure(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def summarised(session: Session) -> list[CaseSummary]:
+        first, *others = (replace(one, ratio=Estimate(2.0)) for one in summarise(session))
+        return [replace(first, outliers=(0, 2)), *others]
+
+    monkeypatch.setattr(bench, "summarise", summarised)
+    section = saved_bench_section(here / "bench")
+    assert sum("round 1, 3 is far from the others" in note for note in section.notes) == 1
+    assert section.headline.says.endswith(", 2 times sequential")
 
 
 def test_a_bench_run_of_one_size_and_two_sources_reads_as_it_did(
@@ -292,3 +321,8 @@ def test_where_nobody_looks_rows_stay_whole(
     assert capsys.readouterr().out == "[bold]:smile: 17[/bold]\n"
     monkeypatch.setitem(os.environ, "COLUMNS", "70")
     assert console().width == 70
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    console().print("17")
+    assert capsys.readouterr().out == "17\n"

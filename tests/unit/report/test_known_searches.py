@@ -101,6 +101,7 @@ def test_searches_side_by_side_read_as_they_did(golden: Callable[[str, str], Non
         matrix_section("Unlike", (good, bad)),
         matrix_section("Complete", (good, _altered("same", {}, seed=4)), "as timed"),
         matrix_section("Alike", (good, good), brief=True),
+        matrix_section("Alone", (good,)),
         matrix_section("Smoke", (good, smoke)),
         matrix_section("Begun", (begun, good)),
         side_by_side("Named", (smoke, good), ("a", "b"), "as timed"),

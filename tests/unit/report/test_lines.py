@@ -70,13 +70,39 @@ def test_values_are_cut_off_below_most_others_by_most_of_their_range(
     assert ("cut off: the lowest is 92" in found) == cut
 
 
+@pytest.mark.parametrize(
+    ("points", "link", "dots"), [(40, None, 40), (41, None, 0), (41, "to", 41)]
+)
+def test_few_points_and_those_that_lead_somewhere_have_dots(
+    points: int, link: str | None, dots: int
+) -> None:
+    rows = ((x, 1.0, "a", "there") for x in range(points))
+    root = drawn("x y s to", rows, Curves("x", "y", "s", link=link), 600)
+    assert len([*root.iter("circle")]) == dots
+
+
+@pytest.mark.parametrize("ends", [(1.0, None), (None, 3.0)])
+def test_a_point_with_one_end_has_no_interval(ends: tuple[float | None, ...]) -> None:
+    rows = ((1, 2.0, "a", 1.0, 3.0), (2, 2.0, "a", *ends))
+    root = drawn("x y s l h", rows, Curves("x", "y", "s", "l", "h"), 600)
+    assert len([one for one in root.iter("line") if one.get("class") == "interval s0"]) == 1
+
+
+@pytest.mark.parametrize(("points", "whiskers", "bands"), [(12, 12, 0), (13, 0, 1)])
+def test_many_intervals_are_a_band(points: int, whiskers: int, bands: int) -> None:
+    rows = ((x, 2.0, "a", 1.0, 3.0) for x in range(points))
+    root = drawn("x y s l h", rows, Curves("x", "y", "s", "l", "h"), 600)
+    kinds = [one.get("class") for one in root.iter()]
+    assert (kinds.count("interval s0"), kinds.count("band c0")) == (whiskers, bands)
+
+
 UNIT = LEFT + RIGHT + 512.0
 """The width of a drawing in which the axis below has a pixel per number."""
 
 
-def labels(first: float, second: float) -> list[str]:
+def labels(first: float, second: float, name: str = "aa") -> list[str]:
     """Return the labels of two series that end at these pixels of the axis."""
-    rows = [(x, name, True, 1.0) for x, name in ((first, "aa"), (second, "bb"), (512.0, "c"))]
+    rows = [(x, name, True, 1.0) for x, name in ((first, name), (second, "bb"), (512.0, "c"))]
     picture = Timeline("x", "s", "on", (Panel("y"),), "yes", "no")
     return texts(drawn("x s on y", rows, picture, UNIT), "faint")
 
@@ -93,3 +119,10 @@ def test_a_name_does_not_cover_the_one_before() -> None:
     room = width_of("s aa") + 6
     assert labels(room + 0.01, 511.0) == ["s aa", "bb"]
     assert labels(room - 0.01, 511.0) == ["s aa"]
+
+
+def test_a_name_needs_more_than_its_room_and_may_touch_the_one_before() -> None:
+    whole, after = "WWWWW", "AA"  # of 54 pixels, and of 30 with the name of the series
+    assert (width_of(whole), width_of(f"s {after}")) == (54.0, 30.0)
+    assert labels(54.0 + 4, 511.0, whole) == ["s bb"]
+    assert labels(30.0 + 6, 511.0, after) == ["s AA", "bb"]

@@ -109,6 +109,17 @@ def test_a_text_that_does_not_fit_is_folded_beside_the_name() -> None:
     ]
 
 
+def test_names_are_whole_where_a_text_beside_them_is_folded() -> None:
+    names = ("a name of so many words that it is wider", "another name")
+    rows = tuple((name, "so many words of a text " * 3, 1_000_000) for name in names)
+    exhibit = Exhibit("", "", Table(columns("name", "text", "n"), rows))
+    one = Section("One", "kind", Check("", "good", ""), exhibits=(exhibit,))
+    lines = shown(one, 40 + 2 + 24 + 2 + 9).splitlines()[2:]
+    assert [line[:40].rstrip() for line in lines if line[:40].strip()] == [*names]
+    assert len(lines) == 2 * 3
+    assert [line.split()[-1] for line in lines if "," in line] == ["1,000,000"] * 2
+
+
 @pytest.mark.parametrize(("width", "bar"), [(20, 0), (21, 10), (30, 19), (31, 20), (50, 20)])
 def test_bars_fill_the_room_that_is_left(width: int, bar: int) -> None:
     lines = shown(plain("four", 1, Bars("name", "n0")), width).splitlines()

@@ -235,17 +235,17 @@ def test_lines_of_a_joint_run_say_how_long_it_takes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """First 50 of 310 took 100 s, as evaluation costs 0.3; then 170 of 290, as it costs 0.2."""
-    now = [0.0]
+    now = [50.0]
     monkeypatch.setattr("wfbench.report.run_lines.monotonic", lambda: now[0])
     lines = PlainLines("a")
     start = begun(3, stages=STAGES, definition="choices@1")
     PlainLines()({**start, "event": "run-resumed", "finished": 2})
     lines(start)
-    now[0] = 100.0
+    now[0] = 150.0
     lines(update(0, steps=50, work=2.0))
     more = {"env_steps": 100, "evaluation_steps": 100, "counted": 1.5, "definition": "choices@1"}
     lines(ended(0, compliant=False, time={"work": 4.0}, says=["so it is"], **more))
-    now[0] = 200.0
+    now[0] = 250.0
     lines(update(1, steps=50, work=2.0))
     lines(ended(1, compliant=True, says=["so it is", "and so"], **more))
     lines({"event": "worker-lost", "workflow": 2, "order": "A>B", "cause": "gone", "time": {}})
@@ -280,6 +280,8 @@ def test_bars_stay_within_their_ends() -> None:
         (1e6, "1 M"),
         (-2.345e6, "-2.35 M"),
         (999_999.0, "999,999"),
+        (1234.5, "1,234"),
+        (999.6, "1,000"),
         (100.0, "100"),
         (99.94, "99.9"),
         (10.0, "10.0"),

@@ -108,6 +108,24 @@ def test_fitting_finds_the_length_of_the_smooth_part() -> None:
     assert fitted == {theta: theta for theta in gp.THETAS}
 
 
+@pytest.mark.parametrize("seed", [11, 13, 18])
+def test_the_length_that_is_likely_beforehand_and_by_the_data_is_taken(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed)
+    runs = rng.integers(0, 120, 8)
+    data = told(runs, rng.normal(0, 1, 8))
+    chosen = gp.fit(data).theta
+    each = []
+    for theta in gp.THETAS:
+        monkeypatch.setattr(gp, "THETAS", (theta,))
+        each.append(gp.fit(data))
+    by_data = [gp.log_evidence(model, data) for model in each]
+    beforehand = [gp._log_prior(model) for model in each]
+    assert chosen == each[int(np.argmax(np.add(by_data, beforehand)))].theta
+    assert chosen != each[int(np.argmax(by_data))].theta
+
+
 def test_no_sweep_makes_the_model_less_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     data = told(RUNS, SCORES)
     likelihoods = []
@@ -218,6 +236,28 @@ def test_noise_asks_for_repetition() -> None:
     assert repeats(300.0, replicate=0.2) == pytest.approx(0.2)
     assert repeats(300.0, replicate=0.0) < 0.2
     assert repeats(0.0, replicate=0.2) < 0.2
+
+
+@pytest.mark.parametrize(("replicate", "repeats"), [(0.2, 4), (0.3, 6), (0.5, 10)])
+def test_a_batch_repeats_no_more_than_orders_asked_one_by_one(
+    replicate: float, repeats: int
+) -> None:
+    """The cap is a share of the 10 that were told and the 10 that are asked."""
+    searcher = GpUcb(SearcherSetup(5, 0), beta=5.0, replicate=replicate)
+    tried = set(all_orders()[:70:7])
+    for number, order in enumerate(sorted(tried, key=order_index)):
+        luck = np.random.default_rng([number, 8]).normal(0, 300)
+        searcher.tell(order, Outcome(luck, 1.0, compliant=True, env_steps=1))
+    found = 0
+    for order in searcher.ask_batch(10):
+        found += order in tried
+        tried.add(order)
+    assert found == repeats
+
+
+def test_a_batch_looks_elsewhere_after_each_of_its_orders() -> None:
+    searcher, _ = search(noisy, 6, replicate=0.0)
+    assert len(set(searcher.ask_batch(5))) == 5
 
 
 def test_beta_is_what_makes_it_explore() -> None:

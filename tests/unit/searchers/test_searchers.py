@@ -177,6 +177,8 @@ def test_halving_among_fewer_orders_than_a_bracket_wants() -> None:
     [
         (GpUcbOptions, {"beta": -1.0}),
         (GpUcbOptions, {"beta": math.nan}),
+        (GpUcbOptions, {"beta": math.inf}),
+        (GpUcbOptions, {"replicate": -0.1}),
         (GpUcbOptions, {"replicate": 1.0}),
         (HalvingOptions, {"eta": 1}),
         (HalvingOptions, {"orders": 2}),
@@ -185,6 +187,11 @@ def test_halving_among_fewer_orders_than_a_bracket_wants() -> None:
 def test_senseless_options_are_refused(options: type[Any], given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="it must"):
         options(**given)
+
+
+def test_a_searcher_need_neither_explore_nor_repeat() -> None:
+    options = GpUcbOptions(beta=0.0, replicate=0.0)
+    assert (options.beta, options.replicate) == (0.0, 0.0)
 
 
 def test_an_order_that_was_not_followed_counts_no_more_than_the_worst_that_was():

@@ -11,7 +11,7 @@ import pytest
 
 from wfbench.contract import OWNER_VARIABLE, EnvInfo, WorkflowModel
 from wfbench_synthetic.batch import SyntheticBatch
-from wfbench_synthetic.costs import Costs, TrueState, slowed
+from wfbench_synthetic.costs import PRESETS, Costs, TrueState, slowed
 from wfbench_synthetic.dynamics import UNITS, Observer, workflow_model
 from wfbench_synthetic.env import SyntheticEnv
 from wfbench_synthetic.options import Fault, SyntheticOptions, parse_fault
@@ -57,6 +57,11 @@ def test_without_a_preset_nothing_costs_anything():
         "true_state": 0.0,
         "true_state_bytes": 0,
     }
+
+
+def test_the_simulator_costs_what_was_measured():
+    assert PRESETS["cyborg"] == Costs(0.245, 0.017, 0.003, 0.0018, 13_000)
+    assert PRESETS["none"] == Costs()
 
 
 def test_a_cost_of_0_replaces_that_of_the_preset():

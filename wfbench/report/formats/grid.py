@@ -126,7 +126,7 @@ def _numbers(
         yield rect(*box, rx=2, fill=_hex(rgb), hint=hint)
         counted = count is not None and tall >= 34
         ink: dict[str, Attribute] = {"text_anchor": "middle", "fill": ink_on(rgb), "x": middle}
-        fits = shown if width_of(shown) <= size else shown.lstrip("0") or shown
+        fits = shown if width_of(shown) <= size else shown.lstrip("0")
         yield tag("text", fits, y=centre + (-1 if counted else 4), class_="cell", **ink)
         if counted:
             yield tag("text", f"n={count}", y=centre + 13, class_="count", **ink)

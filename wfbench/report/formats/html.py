@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -30,28 +29,24 @@ _DRAWN: dict[type[Any], Callable[..., Markup]] = {
 }
 
 
+_TEMPLATES = Environment(
+    loader=PackageLoader(__package__ or "", "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+)
+
+
 def render_html(report: doc.Report) -> str:
     """Return the report as one HTML file."""
-    return _environment().get_template("report.html.j2").render(report=report)
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(__package__ or "", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.update(
+    return _TEMPLATES.get_template("report.html.j2").render(
+        report=report,
         outcome_names=doc.OUTCOME_NAMES,
         count_outcomes=doc.count_outcomes,
         written_table=written_table,
         draw=draw,
         sizes={"wide": WIDE, "narrow": NARROW},
     )
-    return environment
 
 
 def standalone_svg(exhibit: doc.Exhibit) -> str:

@@ -113,5 +113,8 @@ def _table(table: WrittenTable, rows: int) -> Iterator[str]:
 def _code(command: str) -> str:
     """Return a command as code, whatever backticks it has in it."""
     one_line = " ".join(command.split())
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", one_line)), default=0))
-    return f"{fence} {one_line} {fence}" if "`" in one_line else f"`{one_line}`"
+    inside = re.findall("`+", one_line)
+    if not inside:
+        return f"`{one_line}`"
+    fence = "`" * (1 + max(map(len, inside)))
+    return f"{fence} {one_line} {fence}"

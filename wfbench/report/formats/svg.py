@@ -94,7 +94,7 @@ def legend(
         if x and x + wide > width:
             x, y = 0.0, y + 20
         parts.append(draw(place, x, y))
-        parts.append(text(x + mark + 6, y, name, limit=width - x - mark - 6))
+        parts.append(text(x + mark + 6, y, name, limit=width - mark - 6))
         x += wide
     return parts, y + 8
 
@@ -108,8 +108,8 @@ def shortened(content: str, limit: float) -> str:
     """Return as much of a text as fits."""
     if width_of(content) <= limit:
         return content
-    fits = len(content) - 1
-    while fits > 1 and width_of(content[:fits] + _ELLIPSIS) > limit:
+    fits = len(content)
+    while fits and width_of(content[:fits] + _ELLIPSIS) > limit:
         fits -= 1
     return content[:fits] + _ELLIPSIS
 

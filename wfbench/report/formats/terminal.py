@@ -102,7 +102,7 @@ def _show_exhibit(exhibit: doc.Exhibit, out: Console) -> None:
         room = out.width - sum(_widths([heads[i] for i in block], cells)) - _GAP * len(block)
         drawn = exhibit.picture if isinstance(exhibit.picture, doc.Bars) else None
         if drawn is not None and not drawn.log and not number and room >= _BAR // 2:
-            shown.add_column("", no_wrap=True)
+            shown.add_column("")
             bars = _bars(exhibit.table.numbers(drawn.value), min(room, _BAR))
             cells = [[*row, bar] for row, bar in zip(cells, bars, strict=False)]
         for row in cells:

@@ -65,7 +65,7 @@ def doctor_section(findings: Sequence[HealthFinding]) -> Section:
     """Return what each health check found, and how to repair what is wrong."""
     checks = []
     for one in findings:
-        remedy = f"; to repair: {one.remedy}" if one.remedy and not one.ok else ""
+        remedy = f"; to repair: {one.remedy}" if one.remedy else ""
         checks.append(Check(one.name, "good" if one.ok else "bad", one.message + remedy))
     rows = [(one.name, "ok" if one.ok else "bad", one.message) for one in findings]
     bad = sum(not one.ok for one in findings)

@@ -40,9 +40,8 @@ class Sources:
             made, found = self._sections(name)
             sections += made
             searches += found
-        if len(names) > 1:
-            sections = _compared(searches) + sections
-        return make_report(*sections, title=None if len(names) == 1 else " · ".join(names))
+        title = None if len(names) == 1 else " · ".join(names)
+        return make_report(*_compared(searches), *sections, title=title)
 
     def _sections(self, name: str) -> tuple[list[Section], list[RecordedSearch]]:
         if Path(name).is_file():
