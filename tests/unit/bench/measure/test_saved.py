@@ -206,3 +206,14 @@ def test_the_most_disturbed_case_says_what_others_used(
     )
     found = max_foreign_cores(Session(tuple(CASES), Settings(rounds=1), samples))
     assert found == (None if cores is None else pytest.approx(cores))
+
+
+@pytest.mark.parametrize(("cores", "disturbed"), [(None, False), (0.1, False), (0.11, True)])
+def test_figures_suffer_from_more_than_a_tenth_of_a_core(
+    cores: float | None, *, disturbed: bool
+) -> None:
+    taken = replace(MEASURED, phases=dict.fromkeys(PHASES, 0.5))
+    sample = Sample(0, 0, 0, 7, measurement=taken)
+    [one] = summarise(Session((CASES[0],), Settings(rounds=1), (sample,)))
+    assert one.figures is not None
+    assert replace(one.figures, foreign_cores=cores).disturbed == disturbed

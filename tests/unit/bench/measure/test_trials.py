@@ -75,6 +75,13 @@ def test_a_stored_case_is_built_anew(host: PluginHost) -> None:
     assert rebuild_case(host, replace(case, factory="gone:Gone")) == case
 
 
+def test_options_go_to_the_plugin_they_are_given_for(host: PluginHost) -> None:
+    [case] = cases(host, collectors=["shm"], options={"shm": {"workers": 2}})
+    assert (case.label, case.options["workers"]) == ("shm:workers=2", 2)
+    plain = {"smoke": False, "scaling": False, "proof": True, "turns": True}
+    assert Settings() == Settings(rounds=5, seconds=0.5, steps=50, seed=0, **plain)
+
+
 def test_settings_are_the_usual_ones_but_for_what_is_given() -> None:
     def shape(**given: Any) -> tuple[object, ...]:
         made = make_settings(**given)
@@ -89,7 +96,7 @@ def test_settings_are_the_usual_ones_but_for_what_is_given() -> None:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock on which every look takes a millisecond."""
-    looks = itertools.count(0, 1_000_000)
+    looks = itertools.count(5_000_000, 1_000_000)
     monkeypatch.setattr(trial, "perf_counter_ns", lambda: next(looks))
 
 
