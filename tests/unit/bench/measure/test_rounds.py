@@ -163,7 +163,9 @@ def test_whoever_fails_says_so_and_is_asked_nothing_more(
     monkeypatch.setattr(Process, "broken", broken)
     if broken == "window":
         monkeypatch.setattr(Process, "took", 9.0)
-    assert [one.failure for one in group(Settings())] == ["it hung"] * 2
+    found = group(Settings())
+    assert [one.failure for one in found] == ["it hung"] * 2
+    assert [one.case for one in found] == ([0, 1] if broken == "open" else [1, 0])
     for process in processes:
         assert process.asked[-1] == ("close",)
         rest = process.asked[[what for what, *_ in process.asked].index(broken) + 1 :]
@@ -181,6 +183,7 @@ def test_what_others_used_is_unknown_if_it_is_for_some_turns(processes: list[Pro
     assert measured is not None
     assert measured.foreign_cpu is None
     assert len(processes) == 1
+    assert not one.fits_twice(), "it has ended"
 
 
 @pytest.mark.parametrize(
