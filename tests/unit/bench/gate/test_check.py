@@ -152,6 +152,7 @@ def test_a_baseline_of_speed_takes_no_runs(host: PluginHost, kept: Path) -> None
 
 
 def test_a_smoke_check_plants_a_slow_down_and_finds_it(host: PluginHost, machine: Machine) -> None:
+    machine.wall = 2.0
     found = smoke_check(host, baselines=Path("kept"))
     smoke = Settings(rounds=4, seconds=0.05, steps=10, smoke=True)
     assert machine.asked == [smoke, smoke, replace(smoke, seed=1_000_003)]
