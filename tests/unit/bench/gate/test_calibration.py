@@ -10,6 +10,7 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from wfbench.benchmarks.gate import calibration
 from wfbench.benchmarks.gate.baseline_store import cells_of, make_baseline
 from wfbench.benchmarks.gate.calibration import (
     Calibration,
@@ -145,8 +146,15 @@ def test_a_failed_sample_or_too_few_rounds_say_nothing() -> None:
         calibration_of(session, 3, created="now", machine=MACHINE)
     least = simulated(0.05, rounds=12)
     assert calibration_of(least, 4, created="now", machine=MACHINE).window == 4
+
+
+def test_two_cases_are_measured_and_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = simulated(0.05, rounds=12)
+    monkeypatch.setattr(calibration, "run_session", lambda *_: session)
+    found = calibrate(CASES, session.settings, 4)
+    assert found == calibration_of(session, 4, created=found.created, machine=found.machine)
     with pytest.raises(UsageError, match="a ratio needs a second case to calibrate"):
-        calibrate(CASES[:1], Settings(rounds=12), 4)
+        calibrate(CASES[:1], session.settings, 4)
 
 
 @pytest.mark.parametrize(

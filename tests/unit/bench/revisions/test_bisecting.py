@@ -66,13 +66,15 @@ class Measured:
     """A case of which every commit has a rate; the pairs of some scatter, and those of one fail."""
 
     def __init__(self, rates: dict[str, float]) -> None:
-        self.rates, self.scatter, self.failing = rates, set[str](), ""
+        self.rates, self.scatter = rates, set[str]()
+        self.good = self.failing = ""
         self.pairs: dict[str, list[tuple[int, int]]] = {}
 
     def build(self, _project: Any, revision: str) -> Build:
         return Build(revision, revision, Path(revision), "x")
 
     def side_by_side(self, places: Any, _effort: Any, watch: Any) -> Any:
+        assert places[0].path.name == self.good
         commit = places[1].path.name
 
         def measure(request: Request, planned: Pair) -> Pair:
@@ -91,6 +93,7 @@ class Measured:
         return measure
 
     def found(self, good: str, bad: str, metric: str = "rate", **effort: float) -> Any:
+        self.good = good
         return bisect(
             Request("one"),
             good=good,
