@@ -78,6 +78,7 @@ class Measured:
         commit = places[1].path.name
 
         def measure(request: Request, planned: Pair) -> Pair:
+            assert planned.case == 0
             self.pairs.setdefault(commit, []).append((planned.round, planned.seed))
             if commit == self.failing:
                 return Pair(0, planned.round, planned.seed, failure="it hung")

@@ -33,6 +33,7 @@ class Timed(module.Side):
     def turn(self, seconds: float, steps: int) -> tuple[int, float, float]:
         assert seconds == 0.0
         self.asked.append(steps)
+        assert len(self.asked) <= 35, "it goes on with as many steps"
         return 0, steps * self.per_step * (1 if self.asked.count(steps) > 1 else 10), 0.0
 
 
@@ -45,6 +46,7 @@ class Timed(module.Side):
         (0.0012, [1, 2, 4, 8]),
         (0.0002, [1, 2, 4, 8, 16, 32]),
         (0.0001, [1, 2, 4, 8, 16, 32, 50]),
+        (0.00002, [1, 2, 4, 8, 16, 32, 50]),
     ],
 )
 def test_a_collect_has_steps_of_five_milliseconds_and_at_most_fifty(
