@@ -235,6 +235,50 @@ def test_right_choices_are_compared_only_where_all_trainings_had_a_choice(
     assert "right choices" not in [cell["metric"] for cell in cells]
 
 
+def cut(copy: Path, episodes: int) -> Path:
+    """Leave so many episodes in the evaluations of a run's joint policies."""
+    for file in sorted((copy / "sweeps").glob("00[01].npz")):
+        sweeps = read_sweeps(file)
+        one = sweeps[NORMAL]
+        short = {n: getattr(one, n)[:, :episodes] for n in ("env_return", "choices", "right")}
+        short["env_return"] = short["env_return"] + len(str(copy)) % 7
+        write_sweeps(file, {**sweeps, NORMAL: dataclasses.replace(one, **short)})
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "paired", "told"),
+    [(6, 6, True, True), (2, 2, True, True), (1, 1, True, False), (2, 3, False, False)],
+)
+def test_equal_episodes_of_two_policies_tell_how_far_they_lie_apart(
+    kept: Path, tmp_path: Path, old: int, new: int, *, paired: bool, told: bool
+) -> None:
+    sides = [
+        cut(Path(shutil.copytree(kept, tmp_path / name)), episodes)
+        for name, episodes in (("a", old), ("bb", new))
+    ]
+    found = wfbench.compare(*sides).to_dict()
+    assert (found["old"], found["new"]) == ([str(sides[0])], [str(sides[1])])
+    ending = "paired by seed" if paired else "not paired, since seeds or episodes differ"
+    assert found["basis"] == f"joint trainings, mean over all orders, new - old, {ending}"
+    assert any("these very policies" in note for note in found["notes"]) == told
+    assert not any("not finished" in note for note in found["notes"])
+
+
+def test_each_seed_counts_once_on_a_side_and_a_run_may_be_going_on(
+    kept: Path, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(kept, tmp_path / "copy"))
+    with pytest.raises(UsageError, match=r"and another run of its side have seed 0; a side may"):
+        wfbench.compare([kept, copy], kept)
+    events = copy / "events.jsonl"
+    lines = events.read_text().splitlines(keepends=True)
+    events.write_text("".join(lines[:-1]))
+    notes = wfbench.compare(kept, copy).to_dict()["notes"]
+    assert f"{copy} is not finished; only complete trainings are used" in notes
+    assert not any(str(kept) in note for note in notes)
+
+
 def test_joint_runs_of_other_seeds_are_compared_without_pairs(kept: Path) -> None:
     other = wfbench.run(**{**TINY, "specialise": 0, "free": 0}, seed=5, seeds=3)
     found = wfbench.compare(kept, other.path).to_dict()

@@ -287,15 +287,15 @@ def _strata(
     pairs: _Pairs, side: Sequence[LearningRun], metric: str, steps: int
 ) -> list[list[float]]:
     """Return scores by order if all runs trained the same orders once, else one mean per run."""
-    orders = [[t.order for t in run.trainings] for run in pairs.runs]
-    same = all(sorted(one) == sorted(set(orders[0])) for one in orders)
+    orders, *others = {tuple(sorted(t.order for t in run.trainings)) for run in pairs.runs}
+    same = not others and len(set(orders)) == len(orders)
     if not same or any(t.at(steps) is None for run in side for t in run.trainings):
         return [_means(side, metric, steps)]
     tables = [
         dict(zip([t.order for t in run.trainings], _scores(run, metric, steps), strict=True))
         for run in side
     ]
-    return [[table[order] for table in tables] for order in sorted(set(orders[0]))]
+    return [[table[order] for table in tables] for order in orders]
 
 
 def _settings_notes(old: Sequence[LearningRun], new: Sequence[LearningRun]) -> Iterator[str]:

@@ -175,13 +175,12 @@ class GradientProbe:
             plan = make_plan(job.ref, n_envs, seed, purpose=Purpose.EVALUATION)
             trainer = self._trainer(collector.open(plan), seed)
             shaper, policy = job.shaper(self.order), trainer.policy()
-            gradients, returns, transitions = [], [], 0
+            gradients, returns = [], []
             for _ in range(self.count):
                 rollout = collector.collect(policy, episodes * job.episode_steps)
                 shaped = shaper.shape(rollout)
                 gradients.append(self._gradient(trainer, rollout, shaped.rewards))
                 returns.append(float(shaped.episodes.env_return.mean()))
-                transitions = rollout.transitions
         cosine, variance, signal = agreement(np.stack(gradients))
         return GradientSample(
             round=number,
@@ -193,7 +192,7 @@ class GradientProbe:
             variance=variance,
             signal=signal,
             env_return=float(np.mean(returns)),
-            transitions=transitions,
+            transitions=rollout.transitions,
         )
 
     def _trainer(self, info: EnvInfo, seed: int) -> Trainer:

@@ -8,10 +8,14 @@ from typing import Any
 
 import pytest
 
-from wfbench.benchmarks.compare.learning_runs import load_learning_runs
+from wfbench.benchmarks.compare.learning_runs import (
+    LearningCurve,
+    TrainingPoint,
+    load_learning_runs,
+)
 from wfbench.benchmarks.compare.model import Comparison
 from wfbench.benchmarks.compare.searches import Margins, compare_learning
-from wfbench.benchmarks.statistics.learning import NonInferiority
+from wfbench.benchmarks.statistics.learning import NonInferiority, Reach
 from wfbench.benchmarks.statistics.verdicts import Verdict
 from wfbench.contract import NotComparableError, UsageError
 from wfbench.store.event_log import json_line
@@ -382,3 +386,57 @@ def test_steps_of_no_run_that_goes_on_may_be_exceeded(tmp_path: Path) -> None:
         compare_searches([whole], [short], steps=2001)
     assert "after 2,000 environment steps" in compare_searches([whole], [short], steps=2000).basis
     assert "after 2,000 environment steps" in compare_searches([whole], [short]).basis
+
+
+def test_a_run_remembers_only_when_its_best_order_changed(tmp_path: Path) -> None:
+    path = search(tmp_path, "a", 0, -20.0, orders=((0, 1), (1, 0), (0, 1)), unscored=1)
+    [run] = load_learning_runs([path])
+    assert run.best == ((6000, -20.0 + SHIFTS[0] + 1), (9000, -20.0 + SHIFTS[0] + 2))
+
+
+def test_a_first_score_may_come_too_late_to_be_compared(tmp_path: Path) -> None:
+    three = search(tmp_path, "a", 0, -1.0, orders=((0, 1), (1, 0), (0, 1)), unscored=2)
+    best = cells(compare_searches([three], [search(tmp_path, "b", 0, -1.0)]))["best score"]
+    assert best.reason == "a search had no order with a score after 6,000 steps"
+    assert best.effect is None
+
+
+def test_without_a_rollout_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    old, new = (search(tmp_path, name, 0, -1.0, last=0) for name in "ab")
+    with pytest.raises(NotComparableError, match="had ended an episode by 0 steps"):
+        compare_searches([old], [new])
+
+
+@pytest.mark.parametrize(
+    ("score", "compliance", "known"),
+    [(1.0, 0.5, True), (math.nan, 0.5, False), (1.0, math.nan, False)],
+)
+def test_a_point_is_known_if_all_of_it_is(score: float, compliance: float, *, known: bool) -> None:
+    point = TrainingPoint(100, score, compliance, 1.0)
+    assert point.known == known
+    reach = Reach(100.0, reached=False)
+    curve = LearningCurve((0, 1), (point,), reach, reach, 100)
+    assert not curve.settled
+    assert [curve.at(steps) for steps in (99, 100)] == [None, point if known else None]
+
+
+@pytest.mark.parametrize(
+    ("reached", "status", "steps", "seconds", "horizon"),
+    [
+        (2000, "budget", Reach(2000.0, reached=True), Reach(1.0, reached=True), 2000),
+        (1001, "budget", Reach(1001.0, reached=True), Reach(1.0, reached=True), 2000),
+        (2001, "budget", Reach(2001.0, reached=True), Reach(1.0, reached=True), 2000),
+        (None, "budget", Reach(2000.0, reached=False), Reach(1.0, reached=False), 2000),
+        (
+            *(None, "hopeless"),
+            *(Reach(math.inf, reached=False), Reach(math.inf, reached=False), 3000),
+        ),
+    ],
+)
+def test_steps_and_seconds_are_counted_until_the_order_is_followed(
+    tmp_path: Path, reached: int | None, status: str, steps: Reach, seconds: Reach, horizon: int
+) -> None:
+    path = search(tmp_path, "a", 0, -1.0, last=2000, reached=reached, status=status)
+    [run] = load_learning_runs([path])
+    for one in run.trainings:
+        assert (one.steps, one.seconds, one.horizon) == (steps, seconds, horizon)

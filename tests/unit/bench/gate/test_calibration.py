@@ -10,9 +10,11 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from wfbench.benchmarks.gate import calibration
 from wfbench.benchmarks.gate.baseline_store import cells_of, make_baseline
 from wfbench.benchmarks.gate.calibration import (
     Calibration,
+    calibrate,
     calibration_of,
     read_calibration,
     write_calibration,
@@ -119,10 +121,11 @@ def test_drift_within_the_session_counts_as_noise() -> None:
 
 
 def test_a_calibration_comes_back_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "calibration.json"
+    path = tmp_path / "quite" / "new" / "calibration.json"
     assert read_calibration(path) is None
     found = calibrated(simulated(0.05))
-    write_calibration(path, found)
+    for one in (replace(found, window=6), found):
+        write_calibration(path, one)
     assert read_calibration(path) == found
     path.write_text(json.dumps({"schema": "wfbench/calibration/9"}))
     with pytest.raises(UsageError, match="schema 'wfbench/calibration/9'"):
@@ -141,6 +144,36 @@ def test_a_failed_sample_or_too_few_rounds_say_nothing() -> None:
         calibrated(simulated(0.05, rounds=14))
     with pytest.raises(UsageError, match="a window has at least 4 rounds"):
         calibration_of(session, 3, created="now", machine=MACHINE)
+    least = simulated(0.05, rounds=12)
+    assert calibration_of(least, 4, created="now", machine=MACHINE).window == 4
+
+
+def test_two_cases_are_measured_and_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = simulated(0.05, rounds=12)
+    monkeypatch.setattr(calibration, "run_session", lambda *_: session)
+    found = calibrate(CASES, session.settings, 4)
+    assert found == calibration_of(session, 4, created=found.created, machine=found.machine)
+    with pytest.raises(UsageError, match="a ratio needs a second case to calibrate"):
+        calibrate(CASES[:1], session.settings, 4)
+
+
+@pytest.mark.parametrize(
+    ("noise", "drift", "effect", "alarms", "detectable"),
+    [
+        (0.05, 0.0, 0.06735920538627208, 0.0, 19 * 3 / 256),
+        (0.1, 0.0, 0.13925567332281405, 0.0, 40 * 3 / 256),
+        (0.1, 0.5, 0.43019815793227945, 1 / 31, 70 * 3 / 256),
+        (0.3, -1.0, 0.9353530446471373, 0.0, 247 * 3 / 256),
+    ],
+)
+def test_figures_of_known_sessions(
+    noise: float, drift: float, effect: float, alarms: float, detectable: float
+) -> None:
+    found = calibrated(simulated(noise, drift=drift, seed=3))
+    [one] = found.cases
+    assert found.minimum_effect == pytest.approx(effect, rel=1e-9)
+    assert one.false_alarms == pytest.approx(alarms)
+    assert found.detectable == pytest.approx(detectable, rel=1e-9)
 
 
 def test_a_machine_is_known_by_its_processor_and_cores() -> None:

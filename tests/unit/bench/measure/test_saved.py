@@ -7,8 +7,22 @@ from typing import Any
 
 import pytest
 
-from wfbench.benchmarks.measure.model import PHASES, Case, Measurement, Sample, Settings
+from wfbench.benchmarks.measure.model import (
+    PHASES,
+    Case,
+    Measurement,
+    Sample,
+    Session,
+    Settings,
+)
 from wfbench.benchmarks.measure.saved import SessionWriter, load_bench_config, load_session
+from wfbench.benchmarks.measure.summary import (
+    EqualWork,
+    equal_work,
+    is_sound,
+    max_foreign_cores,
+    summarise,
+)
 from wfbench.contract import EnvRef, UsageError
 from wfbench.report.catalogue import describe_run
 from wfbench.store.places import find_run, run_kind
@@ -42,7 +56,7 @@ SAMPLES = [
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     settings = Settings(rounds=2, smoke=True)
-    with SessionWriter(tmp_path, "r", CASES, settings, ["bench", "--smoke"]) as writer:
+    with SessionWriter(tmp_path / "new", "r", CASES, settings, ["bench", "--smoke"]) as writer:
         for sample in SAMPLES:
             writer.record(sample)
     return writer.path
@@ -147,3 +161,59 @@ def test_a_bench_of_unequal_work_is_not_called_complete(tmp_path: Path) -> None:
     assert found.status == "unsound"
     assert found.says.startswith("unequal work: b; ")
     assert not found.has_figures
+
+
+@pytest.mark.parametrize(
+    ("change", "sound"),
+    [({}, True), ({"failure": "it hung", "measurement": None}, False)],
+)
+def test_a_session_is_sound_unless_a_sample_failed(change: dict[str, Any], *, sound: bool) -> None:
+    taken = replace(MEASURED, phases=dict.fromkeys(PHASES, 0.5))
+    samples = [Sample(0, number, number, 7, measurement=taken) for number in range(2)]
+    samples[1] = replace(samples[1], **change)
+    session = Session((CASES[0],), Settings(rounds=2), tuple(samples))
+    assert is_sound(session) == sound
+    pair = Session(
+        (CASES[0], replace(CASES[0], label="b")),
+        Settings(rounds=1),
+        (samples[0], Sample(1, 0, 1, 7, measurement=replace(taken, transition_hash="other"))),
+    )
+    assert not is_sound(pair)
+    [work] = equal_work(pair)
+    assert (work.steps, work.unended) == (0, 0)
+    [one] = summarise(session)
+    assert one.skipped is None
+
+
+def test_what_was_left_out_says_why_in_its_summary() -> None:
+    left_out = Session((CASES[0],), Settings(rounds=1), (Sample(0, 0, 0, 7, skipped="too slow"),))
+    [one] = summarise(left_out)
+    assert (one.skipped, one.figures, one.samples) == ("too slow", None, 1)
+    work = EqualWork(4, ("a",), equal=True, transition_hash="h")
+    assert (work.steps, work.unended) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("foreign", "cores"),
+    [((None, None), None), ((None, 1.02), 0.5), ((2.02, 1.02), 1.0), ((0.01, None), 0.0)],
+)
+def test_the_most_disturbed_case_says_what_others_used(
+    foreign: tuple[float | None, float | None], cores: float | None
+) -> None:
+    samples = tuple(
+        Sample(index, 0, index, 7, measurement=replace(MEASURED, foreign_cpu=seconds))
+        for index, seconds in enumerate(foreign)
+    )
+    found = max_foreign_cores(Session(tuple(CASES), Settings(rounds=1), samples))
+    assert found == (None if cores is None else pytest.approx(cores))
+
+
+@pytest.mark.parametrize(("cores", "disturbed"), [(None, False), (0.1, False), (0.11, True)])
+def test_figures_suffer_from_more_than_a_tenth_of_a_core(
+    cores: float | None, *, disturbed: bool
+) -> None:
+    taken = replace(MEASURED, phases=dict.fromkeys(PHASES, 0.5))
+    sample = Sample(0, 0, 0, 7, measurement=taken)
+    [one] = summarise(Session((CASES[0],), Settings(rounds=1), (sample,)))
+    assert one.figures is not None
+    assert replace(one.figures, foreign_cores=cores).disturbed == disturbed

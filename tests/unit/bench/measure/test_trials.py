@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+import time
 from dataclasses import replace
 from typing import Any
 
+import psutil
 import pytest
 
 from wfbench.benchmarks.measure import trial
@@ -20,8 +22,10 @@ from wfbench.benchmarks.measure.model import (
     Settings,
     make_settings,
 )
-from wfbench.contract import CollectError, Counters, EnvRef, UsageError
+from wfbench.contract import CollectError, Counters, EnvInfo, EnvRef, UsageError
 from wfbench.host.manager import PluginHost, PluginSettings, load_plugins
+from wfbench.policies import NetworkPolicy, RandomPolicy
+from wfbench.processes.usage import Used
 from wfbench_collectors.sequential import SequentialCollector
 from wfbench_synthetic.options import SyntheticOptions
 
@@ -71,6 +75,13 @@ def test_a_stored_case_is_built_anew(host: PluginHost) -> None:
     assert rebuild_case(host, replace(case, factory="gone:Gone")) == case
 
 
+def test_options_go_to_the_plugin_they_are_given_for(host: PluginHost) -> None:
+    [case] = cases(host, collectors=["shm"], options={"shm": {"workers": 2}})
+    assert (case.label, case.options["workers"]) == ("shm:workers=2", 2)
+    plain = {"smoke": False, "scaling": False, "proof": True, "turns": True}
+    assert Settings() == Settings(rounds=5, seconds=0.5, steps=50, seed=0, **plain)
+
+
 def test_settings_are_the_usual_ones_but_for_what_is_given() -> None:
     def shape(**given: Any) -> tuple[object, ...]:
         made = make_settings(**given)
@@ -85,7 +96,7 @@ def test_settings_are_the_usual_ones_but_for_what_is_given() -> None:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock on which every look takes a millisecond."""
-    looks = itertools.count(0, 1_000_000)
+    looks = itertools.count(5_000_000, 1_000_000)
     monkeypatch.setattr(trial, "perf_counter_ns", lambda: next(looks))
 
 
@@ -139,6 +150,44 @@ def test_only_a_first_trial_that_can_be_repeated_proves_its_work(
     assert measured(case, settings, number).proof is None
 
 
+@pytest.mark.usefixtures("clock")
+def test_the_first_collect_after_a_rest_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter of the steps is untimed, so three quarters of the switches belong to the window."""
+    used = Used(cpu=1.0, foreign_cpu=None, voluntary_switches=100, involuntary_switches=None)
+    monkeypatch.setattr(trial.process_tree, "used_since", lambda _: used)
+    monkeypatch.setattr(trial.process_tree, "shared_bytes", lambda _, others: others << 60)
+    for others in (0, 1):
+        with contextlib.closing(trial.Trial(CASE, 1, make_settings(steps=7))) as one:
+            assert one.settle() == pytest.approx(0.001)
+            assert one.turn(0.004)[:2] == (3 * 3 * 7, pytest.approx(0.004))
+            found = one.end(others) if others else one.end()
+        assert (found.voluntary_switches, found.involuntary_switches) == (75, None)
+        assert (found.memory >> 60) == others
+        assert 0.0 <= found.cpu < time.process_time()
+        assert found.proof is not None, "number 0 unless another is given"
+
+
+def test_without_a_turn_nothing_was_measured() -> None:
+    with contextlib.closing(trial.Trial(CASE, 1, make_settings(steps=2))) as one:
+        assert one.workers() == []
+        with pytest.raises(ValueError, match="has measured nothing"):
+            one.end()
+
+
+def test_the_workers_of_a_trial_are_all_processes_below_it(host: PluginHost) -> None:
+    [case] = cases(host, collectors=["shm:workers=2"])
+    with contextlib.closing(trial.Trial(case, 1, make_settings(steps=2), 1)) as one:
+        below = {found.pid for found in psutil.Process().children(recursive=True)}
+        assert set(one.workers()) == below
+        assert len(below) >= 2
+
+
+def test_the_policy_is_random_or_a_network() -> None:
+    info = EnvInfo(obs_shape=(3, 2), obs_dtype="float32", num_actions=4)
+    assert isinstance(trial.make_policy("random", info, 1), RandomPolicy)
+    assert isinstance(trial.make_policy("network", info, 1), NetworkPolicy)
+
+
 class Miscounting(SequentialCollector):
     """Says that its environments took longer than everything together."""
 
@@ -151,6 +200,16 @@ def test_phases_that_do_not_make_up_the_time_are_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(trial, "load_object", lambda _: Miscounting)
     with pytest.raises(CollectError, match=r"phases sum to .* s, its wall time is"):
         measured(CASE, make_settings(seconds=0.01, steps=2))
+
+
+@pytest.mark.parametrize(("env", "fits"), [(0.0, True), (1e-6, True), (1.1e-6, False)])
+def test_phases_may_be_off_by_a_microsecond(env: float, *, fits: bool) -> None:
+    counters = Counters(wall=0.0, env=env, transport=0.0, inference=0.0, idle=0.0)
+    if fits:
+        assert trial._checked(counters) is counters
+    else:
+        with pytest.raises(CollectError, match="phases sum to"):
+            trial._checked(counters)
 
 
 def test_time_between_collects_is_idle_and_lags_are_averaged() -> None:

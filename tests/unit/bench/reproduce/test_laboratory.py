@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from wfbench.benchmarks.measure.model import Settings
+from wfbench.benchmarks.measure.runner import run_session
+from wfbench.benchmarks.reproduce import laboratory, training
 from wfbench.benchmarks.reproduce.training import agreement, training_job
-from wfbench.contract import CollectCase, CollectError, TrainCase, UsageError
+from wfbench.contract import CollectCase, CollectError, TrainCase, UsageError, WorkflowSample
 from wfbench.host.manager import PluginSettings, load_plugins
 
 CHEAP = CollectCase(collector="sequential", env="synthetic", n_envs=3)
@@ -30,6 +36,44 @@ def test_collecting_is_interleaved_and_its_figures_agree(make_lab, lines):
             assert one.memory > 1e6
     assert len(lines) == 4
     assert [line[:9] for line in lines] == ["round 1/2"] * 2 + ["round 2/2"] * 2
+    assert all(line.endswith(" transitions/s") for line in lines)
+
+
+def test_collecting_proves_nothing_and_takes_no_turns(make_lab, monkeypatch):
+    asked = []
+
+    def run(cases, settings, report):
+        asked.append(settings)
+        return run_session(cases, settings, report)
+
+    monkeypatch.setattr(laboratory, "run_session", run)
+    make_lab(seed=4).collect([CHEAP], rounds=1, steps=2, seconds=0.01)
+    assert asked == [
+        Settings(rounds=1, steps=2, seconds=0.01, seed=4, proof=False, turns=False),
+    ]
+
+
+def test_the_load_of_the_last_minute_is_kept_before_and_after(make_lab, monkeypatch):
+    loads = iter([(1.2345, 7.0, 8.0), (2.3456, 9.0, 10.0)])
+    monkeypatch.setattr(psutil, "getloadavg", lambda: next(loads))
+    lab = make_lab()
+    lab.collect([CHEAP], rounds=1, steps=2, seconds=0.01)
+    assert lab.measured[0].load == (1.23, 2.35)
+
+
+@pytest.mark.parametrize(("measures", "memory"), [(True, 30), (False, 0)])
+def test_memory_is_read_after_two_rollouts_of_each_order(monkeypatch, measures, memory):
+    readings = iter([10, 20, 5, 30, 99, 99, 99, 99])
+    monkeypatch.setattr(training.process_tree, "memory_bytes", lambda _: next(readings))
+    watch = training._Watch(memory=measures)
+    names = (field.name for field in dataclasses.fields(WorkflowSample))
+    finished = {**dict.fromkeys(names, 0), "event": "workflow-finished"}
+    rollout = {"event": "update", "env_steps": 5, "transitions": 5, "compliance": 0.5, "return": 1}
+    for updates in (3, 4):
+        for event in ({"event": "started"}, *[rollout] * updates, finished):
+            watch(event)
+    assert watch.memory == memory
+    assert [one.rollouts.env_steps for one in watch.workflows] == [(5,) * 3, (5,) * 4]
 
 
 def test_equal_questions_are_measured_once(make_lab, lines):
@@ -88,6 +132,7 @@ def test_training_is_the_same_here_and_in_a_process_of_its_own(make_lab, lines):
     assert here.memory == 0
     assert apart.memory > 50e6
     for sample in (here, apart):
+        assert {name: round(spent, 6) for name, spent in sample.seconds.items()} == sample.seconds
         assert 0 < sample.working < sum(sample.seconds.values())
     assert len(lines) == 2
 
@@ -110,7 +155,11 @@ def test_of_a_long_training_forty_rollouts_are_kept_from_the_first_to_the_last(m
 
 
 def test_another_seed_gives_another_training(make_lab):
-    [[one]] = make_lab(seed=1).train([TRAINING], rounds=1)
+    lab = make_lab(seed=1)
+    first = lab.train([TRAINING], rounds=1)
+    [[one]] = first
+    turned = dataclasses.replace(TRAINING, settings=dict(reversed(SMALL.items())))
+    assert lab.train([turned], rounds=1) is first, "settings have no sequence"
     [[other]] = make_lab(seed=2).train([TRAINING], rounds=1)
     assert one.workflows != other.workflows
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from math import log
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from wfbench.benchmarks.revisions.bisecting import Search
-from wfbench.benchmarks.revisions.building import BuildError, find_project
+from wfbench.benchmarks.measure.turns import Turn
+from wfbench.benchmarks.revisions import bisecting
+from wfbench.benchmarks.revisions.bisecting import Search, bisect
+from wfbench.benchmarks.revisions.building import Build, BuildError, find_project
+from wfbench.benchmarks.revisions.model import Pair, Request, SideSample
+from wfbench.benchmarks.revisions.series import Effort
 from wfbench.benchmarks.statistics.intervals import Estimate
+from wfbench.contract import CollectError, NotComparableError
+from wfbench.host.manager import PluginSettings
 
 THRESHOLD = log(0.8)
 
@@ -47,6 +53,108 @@ def test_what_cannot_be_built_is_skipped_and_said(repository: Any) -> None:
     assert skipped[commits[3]] == "no compiler"
     first, _ = search(repository, commits, 4, broken=(5, 6))
     assert first == [commits[4]]
+
+
+def test_a_commit_is_slow_only_beyond_the_threshold(repository: Any) -> None:
+    commits = [repository.commit(f"Change {number}") for number in range(5)]
+    found = Search(find_project(repository.path), commits[0], commits[-1])
+    assert found.run(lambda _: Estimate(0.8), THRESHOLD) == commits[-1:]
+    assert {step.found for step in found.steps} == {"fast"}
+
+
+class Measured:
+    """A case of which every commit has a rate; the pairs of some scatter, and those of one fail."""
+
+    def __init__(self, rates: dict[str, float]) -> None:
+        self.rates, self.scatter = rates, set[str]()
+        self.good = self.failing = ""
+        self.pairs: dict[str, list[tuple[int, int]]] = {}
+
+    def build(self, _project: Any, revision: str) -> Build:
+        return Build(revision, revision, Path(revision), "x")
+
+    def side_by_side(self, places: Any, _effort: Any, watch: Any) -> Any:
+        assert places[0].path.name == self.good
+        commit = places[1].path.name
+
+        def measure(request: Request, planned: Pair) -> Pair:
+            assert planned.case == 0
+            self.pairs.setdefault(commit, []).append((planned.round, planned.seed))
+            if commit == self.failing:
+                return Pair(0, planned.round, planned.seed, failure="it hung")
+            away = (2.0 if planned.round % 2 else -2.0) if commit in self.scatter else 0.0
+            sides = (
+                SideSample(0.5, 100, (Turn(1000, 0.02 / rate, 0.02 / rate),) * 4, "h")
+                for rate in (1.0, self.rates[commit] * exp(away))
+            )
+            pair = Pair(0, planned.round, planned.seed, 50, *sides)
+            watch(request, pair)
+            return pair
+
+        return measure
+
+    def found(self, good: str, bad: str, metric: str = "rate", **effort: float) -> Any:
+        self.good = good
+        return bisect(
+            Request("one"),
+            good=good,
+            bad=bad,
+            metric=metric,
+            effort=Effort(**effort),  # type: ignore[arg-type]
+            plugins=PluginSettings(),
+            watch=lambda *_: None,
+        )
+
+
+@pytest.fixture
+def commits(repository: Any) -> list[str]:
+    return [repository.commit(f"Change {number}") for number in range(6)]
+
+
+@pytest.fixture
+def measured(commits: list[str], monkeypatch: pytest.MonkeyPatch) -> Measured:
+    """Slow from the fourth change on."""
+    rates = {commit: 0.5 if place > 3 else 1.0 for place, commit in enumerate(commits)}
+    found = Measured(rates)
+    for name in ("build", "side_by_side"):
+        monkeypatch.setattr(bisecting, name, getattr(found, name))
+    monkeypatch.setattr(bisecting, "named_requests", lambda *given: given[-1])
+    monkeypatch.setattr(bisecting, "require", lambda *_: None)
+    return found
+
+
+def test_a_commit_is_measured_until_fast_and_slow_are_told_apart(
+    commits: list[str], measured: Measured
+) -> None:
+    measured.scatter = {commits[3]}
+    found = measured.found(commits[0], commits[-1], seed=7)
+    assert (found.first, found.subjects) == ((commits[4],), ("Change 4",))
+    assert found.change.value == pytest.approx(0.5)
+    assert (found.good, found.bad, found.metric) == (commits[0], commits[-1], "rate")
+    told = {step.commit: (step.subject, step.found) for step in found.steps}
+    assert told[commits[3]] == ("Change 3", "fast")
+    assert told[commits[4]] == ("Change 4", "slow")
+    quiet = [(number, 7 + number) for number in range(4)]
+    for commit in told:
+        wanted = quiet if commit != commits[3] else [(n, 7 + n) for n in range(24)]
+        assert measured.pairs[commit] == wanted
+
+
+def test_a_commit_that_fails_is_skipped_and_a_bad_one_that_fails_is_an_error(
+    commits: list[str], measured: Measured
+) -> None:
+    measured.failing = commits[3]
+    found = measured.found(commits[0], commits[-1])
+    assert set(found.first) == {commits[3], commits[4]}
+    assert [step.why for step in found.steps if step.found == "skipped"] == ["it hung"]
+    with pytest.raises(CollectError, match="it hung"):
+        measured.found(commits[0], commits[3])
+
+
+def test_what_is_not_slower_is_not_bisected(commits: list[str], measured: Measured) -> None:
+    for metric, bad in (("memory", 5), ("rate", 3)):
+        with pytest.raises(NotComparableError, match=f"{metric} of one, 200 envs is not worse in"):
+            measured.found(commits[0], commits[bad], metric)
 
 
 def test_a_slow_commit_of_a_branch_is_found_behind_the_merge(repository: Any) -> None:

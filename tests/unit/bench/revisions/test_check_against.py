@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
+import psutil
 import pytest
 
 import wfbench as package
@@ -46,6 +47,9 @@ def test_a_side_that_is_ended_early_leaves_no_shared_memory() -> None:
         side.open(Request("shm", "synthetic", 4), 0, sorted(os.sched_getaffinity(0)))
         pid = side.members[0]
         assert list(segment_dir().glob(f"wfbench_{pid}_*")), "the collector is open"
+        below = {one.pid for one in psutil.Process(pid).children(recursive=True)}
+        assert set(side.members[1:]) == below
+        assert len(below) > len(psutil.Process(pid).children()), "some started others"
     assert not list(segment_dir().glob(f"wfbench_{pid}_*"))
 
 

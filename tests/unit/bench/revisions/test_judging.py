@@ -16,6 +16,7 @@ from wfbench.benchmarks.revisions.judging import LEAST_ROUNDS, look, narrow_enou
 from wfbench.benchmarks.revisions.model import METRICS, Pair, Request, SideSample
 from wfbench.benchmarks.revisions.series import AGAIN, Effort, RevisionCheck, compare_revisions
 from wfbench.benchmarks.statistics.verdicts import Verdict
+from wfbench.collecting.seeding import Purpose, purpose_seed
 from wfbench.contract import ExitCode, UsageError
 from wfbench.report.sections.revisions import decode_revisions, outcome, revisions_data
 
@@ -156,6 +157,20 @@ def test_a_pair_that_fails_is_no_verdict_on_speed() -> None:
     assert found.exit_code(inconclusive_fails=False) is ExitCode.TRIAL_FAILED
     assert found.failures == {"two, 200 envs": "WorkerError: env 3 died"}
     assert {cell.request.collector for cell in found.cells} == {"one"}
+
+
+def test_the_rounds_of_both_series_have_seeds_of_their_own() -> None:
+    planned: list[Pair] = []
+
+    def measure(_: Request, asked: Pair) -> Pair:
+        planned.append(asked)
+        return pair(asked, 0.8)
+
+    check(measure, TWO[:1])
+    numbers = [*range(8), *range(500_000, 500_008)]
+    assert [one.round for one in planned] == numbers
+    seeds = [purpose_seed(0, Purpose.BENCH, number) for number in numbers]
+    assert [one.seed for one in planned] == seeds
 
 
 def test_many_cells_need_a_smaller_p() -> None:

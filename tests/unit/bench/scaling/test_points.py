@@ -219,3 +219,8 @@ def test_costs_are_fitted_up_to_twice_the_cores_and_the_rest_is_checked() -> Non
 def test_the_number_of_workers_is_no_part_of_a_collectors_name() -> None:
     assert base_name(case("shm:workers=2,payload=mask", 8)) == "shm:payload=mask"
     assert base_name(case("vector:threads=2", 8)) == "vector"
+
+
+def test_sizes_go_from_one_environment_to_as_many_as_a_machine_holds() -> None:
+    assert points.SIZES == (1, 10, 50, 200, 1_000, 5_000, 20_000)
+    assert points.SMOKE_SIZES == (1, 4, 16)
