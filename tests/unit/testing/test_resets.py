@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,7 +94,7 @@ def test_a_reset_must_not_leak(judge: Any) -> None:
             return super().open(plan)
 
         def reset(self, plan: Plan) -> EnvInfo:
-            self.held.append(open("/dev/null"))  # noqa: SIM115 (leaked until close)
+            self.held.append(Path(os.devnull).open())  # noqa: SIM115 (the leak)
             return super().reset(plan)
 
         def close(self) -> None:
@@ -141,7 +143,7 @@ class Sleepers(Good):
         return super().open(plan)
 
     def start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(["sleep", "100"])
+        return subprocess.Popen(["/bin/sleep", "100"])
 
     def reset(self, plan: Plan) -> EnvInfo:
         dead = [worker for worker in self.workers if worker.poll() is not None]
