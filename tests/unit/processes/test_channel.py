@@ -30,6 +30,27 @@ def framed(message: Any) -> bytes:
     return struct.pack("<Q", len(data)) + data
 
 
+def test_nobody_waits_longer_than_asked(ends: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, _, theirs = ends
+    theirs.sendall(framed("half")[:-1])
+    now, waits = 50.0, []
+
+    def select(*given: Any) -> Any:
+        nonlocal now
+        waits.append(given[3])
+        now += 4.0
+        return ([one] if len(waits) < 3 else [], [], [])
+
+    monkeypatch.setattr(channel, "monotonic", lambda: now)
+    monkeypatch.setattr(channel.select, "select", select)
+    with pytest.raises(TimeoutError):
+        one.recv(6.0)
+    assert waits == [6.0, 2.0, 0.0]
+    monkeypatch.undo()
+    with pytest.raises(TimeoutError):
+        one.recv(0.0)
+
+
 def test_messages_arrive_whole_and_in_sequence(ends: Any) -> None:
     one, other, _ = ends
     for message in ({"a": 1}, None, "b"):
@@ -83,26 +104,6 @@ def test_what_follows_a_message_is_kept_until_it_is_whole(ends: Any) -> None:
         assert one.receive() == [extra]
         theirs.sendall(second[extra:])
         assert one.receive() == ["second"]
-
-
-def test_nobody_waits_longer_than_asked(ends: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, _, theirs = ends
-    with pytest.raises(TimeoutError):
-        one.recv(0.0)
-    theirs.sendall(framed("half")[:-1])
-    now, waits = 50.0, []
-
-    def select(*given: Any) -> Any:
-        nonlocal now
-        waits.append(given[3])
-        now += 4.0
-        return ([one] if len(waits) < 3 else [], [], [])
-
-    monkeypatch.setattr(channel, "monotonic", lambda: now)
-    monkeypatch.setattr(channel.select, "select", select)
-    with pytest.raises(TimeoutError):
-        one.recv(6.0)
-    assert waits == [6.0, 2.0, 0.0]
 
 
 def test_a_wait_without_a_limit_has_none(ends: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,6 +260,12 @@ def at_step(number: int, **changed: Any) -> type[Env]:
     return changing(change)
 
 
+@pytest.mark.parametrize("step", [1, 2, 150])
+def test_the_step_that_reports_nothing_is_numbered(step: int, ask: Any) -> None:
+    said = f"step {step}: info has no 'compromised_hosts'"
+    assert ask("workflow", at_step(step, info={})) == (False, said)
+
+
 LARGE = np.full(3, 10, np.float32)
 
 
@@ -291,6 +297,8 @@ def second_time(**changed: Any) -> type[Env]:
         if self.made == 3 and self.odd:
             seen |= {k: v for k, v in changed.items() if k in seen}
             seen["info"] |= changed.get("told", {})
+        elif self.made == 3 and "lost" in changed:
+            del seen["info"][changed["lost"]]
         return tuple(seen.values())
 
     return type("Odd", (Env,), {"__init__": init, "change": change})
@@ -315,6 +323,10 @@ def second_time(**changed: Any) -> type[Env]:
             "step 3, a second env: ended_session 7 instead of False",
         ),
         ({"told": {"other": 7}}, ""),
+        (
+            {"lost": "compromised_hosts"},
+            "step 3, a second env: compromised_hosts 3 instead of None",
+        ),
     ],
 )
 def test_the_first_difference_of_two_traces_is_told(changed: Any, detail: str, ask: Any) -> None:
@@ -406,6 +418,7 @@ def test_what_only_one_form_reports_is_not_compared(ask: Any) -> None:
     silent = told(compromised_hosts=None)
     batch = type("Loud", (Batch,), {})
     assert ask("batched", silent, batch) == (True, "")
+    assert ask("conditioned-batch", silent, batch) == (True, "")
 
 
 class Shown:
@@ -483,7 +496,8 @@ def test_close_is_called_twice(ask: Any) -> None:
 def test_a_warning_of_gymnasium_and_a_missing_render_mode_do_no_harm(ask: Any) -> None:
     unbounded = gymnasium.spaces.Box(-np.inf, np.inf, (3,), np.float32)
     assert ask("gymnasium-rules", spaced(observation_space=unbounded)) == (True, "")
-    odd = type("Odd", (Env,), {"metadata": {"render_modes": ["human", "none"]}})
+    registered = gymnasium.envs.registration.EnvSpec("Odd-v0", entry_point=Env)
+    odd = type("Odd", (Env,), {"metadata": {"render_modes": ["human"]}, "spec": registered})
     assert ask("gymnasium-rules", odd) == (True, "")
     small = gymnasium.spaces.Box(0, 0.5, (3,), np.float32)
     assert ask("gymnasium-rules", spaced(observation_space=small))[0] is False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import random
 import signal
@@ -65,24 +64,22 @@ def test_a_tree_is_a_process_and_all_below_it() -> None:
     assert footprint.living([process.pid]) == set()
 
 
-@pytest.mark.skipif(not SHM.is_dir(), reason="shared memory is elsewhere")
-def test_shared_memory_is_seen_mapped_or_open_until_it_is_deleted() -> None:
-    paths = [SHM / f"kitseen {os.getpid()} {name}" for name in ("open", "mapped")]
-    file, other = (path.open("w+b") for path in paths)
-    other.truncate(4096)
-    mapped = mmap.mmap(other.fileno(), 4096)
-    other.close()
-    try:
-        ours = {path for path in footprint.segments([os.getpid(), -1]) if "kitseen" in path}
-        assert ours == {str(path) for path in paths}
-        paths[0].unlink()
-        ours = {path for path in footprint.segments([os.getpid()]) if "kitseen" in path}
-        assert ours == {str(paths[1])}
-    finally:
-        mapped.close()
-        file.close()
-        for path in paths:
-            path.unlink(missing_ok=True)
+def test_shared_memory_is_seen_mapped_or_open_until_it_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapped = [f"{SHM}/one", f"{SHM}/with a blank", f"{SHM}/gone (deleted)", "/usr/lib/some.so"]
+    lines = [f"7f00-7f01 rw-s 00000000 00:1a 1234567      {path}" for path in mapped]
+    opened = [f"{SHM}/open", f"{SHM}/closed (deleted)", f"{SHM}-not/x", "/dev/null"]
+    process = tmp_path / "44"
+    (process / "fd").mkdir(parents=True)
+    (process / "maps").write_text("\n".join([*lines, "7f02-7f03 rw-p 00000000 00:00 0", ""]))
+    for number, path in enumerate(opened):
+        (process / f"fd/{number}").symlink_to(path)
+    (process / "fd/9").touch()
+    (tmp_path / "45").mkdir()
+    monkeypatch.setattr(footprint, "Path", lambda path: tmp_path / path.removeprefix("/proc/"))
+    wanted = {f"{SHM}/one", f"{SHM}/with a blank", f"{SHM}/open"}
+    assert footprint.segments([44, 45, 46]) == wanted
 
 
 def test_descriptors_are_counted() -> None:
@@ -310,6 +307,22 @@ def test_a_testing_process_that_hangs_is_replaced(process: Any) -> None:
     found = one.test(PROMISE)
     assert (found.kept, found.excuse) == (True, "late")
     assert [part for part in told if part == checker.__name__] == [checker.__name__] * 2
+
+
+def test_a_directory_that_cannot_be_removed_does_no_harm(
+    process: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, _ = process({}, KEPT)
+    real = Isolated.ask
+
+    def ask(self: Isolated, question: Any, limit: float) -> Any:
+        if isinstance(question, tuple):
+            Path(question[2]).rmdir()
+            Path(question[2]).touch()
+        return real(self, question, limit)
+
+    monkeypatch.setattr(Isolated, "ask", ask)
+    assert one.test(PROMISE).kept is True
 
 
 @pytest.mark.parametrize(
