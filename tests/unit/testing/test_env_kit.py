@@ -310,10 +310,7 @@ def second_time(**changed: Any) -> type[Env]:
         ({"obs": LARGE}, "step 3, a second env: observation [10. 10. 10.] instead of ["),
         ({"reward": 9.0}, "step 3, a second env: reward 9.0 instead of 0.0"),
         ({"reward": 1e-50}, ""),
-        (
-            {"end": True},
-            "step 3, a second env: observation ",
-        ),
+        ({"end": True}, "step 3, a second env: observation "),
         (
             {"told": {"compromised_hosts": 1}},
             "step 3, a second env: compromised_hosts 1 instead of 3",
@@ -416,9 +413,8 @@ def test_a_batched_form_is_compared_row_by_row(batch: type, detail: str, ask: An
 
 def test_what_only_one_form_reports_is_not_compared(ask: Any) -> None:
     silent = told(compromised_hosts=None)
-    batch = type("Loud", (Batch,), {})
-    assert ask("batched", silent, batch) == (True, "")
-    assert ask("conditioned-batch", silent, batch) == (True, "")
+    assert ask("batched", silent, Batch) == (True, "")
+    assert ask("conditioned-batch", silent, Batch) == (True, "")
 
 
 class Shown:

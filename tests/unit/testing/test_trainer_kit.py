@@ -132,7 +132,7 @@ def one(place: int, value: float, kind: str = "f4") -> Any:
         ({"log_probs": one(5, -np.inf)}, "log_probs is ["),
         ({"log_probs": one(5, 0.5)}, "log-probabilities ["),
         ({"log_probs": one(5, -0.5)}, ""),
-        ({"log_probs": one(5, 5e-7)}, ""),
+        ({"log_probs": one(5, 1e-6)}, ""),
         ({"actions": one(5, 5, "i8")}, "actions [0 0 0 0 0 5] of 5"),
         ({"actions": one(0, -1, "i8")}, "actions [-1  0  0  0  0  0] of 5"),
         ({"actions": one(0, 4, "i8")}, ""),
