@@ -171,6 +171,12 @@ def test_a_segment_is_reserved_private_and_zero(memory: Path) -> None:
     segment.close()
 
 
+def test_a_segment_that_somebody_removed_can_be_closed(memory: Path) -> None:
+    segment = Segment.create(8)
+    (memory / segment.name).unlink()
+    segment.close()
+
+
 def test_memory_that_is_looked_at_stays_valid(memory: Path) -> None:
     del memory
     segment = Segment.create(8)
