@@ -76,7 +76,6 @@ class NotingEnv(_PlainEnv):
         self.action_space = gymnasium.spaces.Discrete(6)
         self._noted = _Noted(directory)
         self._index = env_index
-        self._steps = 0
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[NDArray[Any], Any]:  # noqa: ARG002 (gymnasium's signature)
         """Start an episode."""
