@@ -26,7 +26,7 @@ from simulated_sweeps import (
 
 from wfbench.contract import Order, UsageError
 from wfbench.orders.compliance import MIN_CHOICES
-from wfbench.search.answer import Answer, find_answer, share_interval
+from wfbench.search.answer import Answer, design, find_answer, share_interval
 from wfbench.search.answer.effects import beyond_pairs, pair_effects
 from wfbench.search.answer.quantiles import t_quantile
 from wfbench.store.sweeps import Sweep
@@ -243,6 +243,15 @@ def test_trainings_that_differ_without_spread_of_episodes_are_pooled_over_pairs(
 def test_equal_trainings_keep_the_noise_of_their_episodes() -> None:
     sweep = simulate(np.random.default_rng(23), 1, NOTHING)[0]
     assert all(told(one)[1] > 0 for one in find_answer([sweep, sweep]).effects)
+
+
+def test_whichever_basis_a_decomposition_finds_the_same_one_is_used() -> None:
+    found = design.design_of(ORDERS)
+    for basis in (found.pairs, found.positions, found.cycles, found.rest):
+        count = basis.shape[1]
+        turn, _ = np.linalg.qr(np.random.default_rng(count).normal(size=(count, count)))
+        assert design._settled(basis @ turn) == pytest.approx(basis, abs=1e-9)
+        assert basis.T @ basis == pytest.approx(np.eye(count), abs=1e-12)
 
 
 # Variance, choices and cost

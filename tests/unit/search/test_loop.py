@@ -72,6 +72,9 @@ def test_phases_of_all_events_sum_to_their_wall_time(make_job: Make, begin: Begi
         }
         assert sum(parts.values()) == pytest.approx(event["time"]["work"], abs=2e-6)
         assert min(parts.values()) >= -1e-6, parts
+        for name, digits in {"at": 3, "elapsed": 7, "training": 7}.items():
+            seconds = event["time"].get(name, 0.0)
+            assert seconds == round(seconds, digits)
     told = sum(event["time"]["work"] for event in _events(search))
     assert search.recorded().work_seconds == pytest.approx(told)
 

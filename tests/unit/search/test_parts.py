@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,12 +12,14 @@ from hypothesis import strategies as st
 
 from wfbench.contract import Cadence, Counters, UsageError
 from wfbench.orders.compliance import Episodes
-from wfbench.search import phases
+from wfbench.search import launching, phases
 from wfbench.search.budget import RunBudget, granted_episodes, time_for, workflow_budget
 from wfbench.search.episodes import EpisodeWindow
+from wfbench.search.hooks import HookObserver
 from wfbench.search.job import parse_score
 from wfbench.search.phases import PhaseClock, Stopwatch, added
 from wfbench.search.task_making import parent
+from wfbench.search.tasks import TrainingTask
 from wfbench.settings.config import RunConfig
 from wfbench.store.events import WorkflowResult, better
 
@@ -228,14 +233,16 @@ class TestPhases:
             assert clock.elapsed() == pytest.approx(sum(laps))
 
 
-@pytest.mark.parametrize("text", ["", "evaluate", "evaluate:0", "best:3", "last-episodes:x"])
+@pytest.mark.parametrize(
+    "text", ["", "evaluate", "evaluate:0", "best:3", "last-episodes:x", "evaluate:²"]
+)
 def test_a_score_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="last-episodes:K or evaluate:K"):
         parse_score(text)
 
 
 def test_a_score_is_written_as_it_was_read() -> None:
-    for text in ("last-episodes:3", "evaluate:20"):
+    for text in ("last-episodes:3", "evaluate:20", "evaluate:1"):
         assert str(parse_score(text)) == text
 
 
@@ -287,6 +294,66 @@ class TestInheriting:
         done = [_result(0, (2, 1, 0)), _result(1, (0, 2, 1), reason="not-finite")]
         assert parent("nearest", (0, 1, 2), done) is done[0]
         assert parent("previous", (0, 1, 2), done) is done[0]
+
+    def test_the_previous_one_is_the_last_that_went_well(self) -> None:
+        done = [_result(0, (0, 1, 2)), _result(1, (0, 2, 1))]
+        assert parent("previous", (2, 1, 0), done) is done[1]
+        assert (
+            parent("previous", (2, 1, 0), [*done, _result(2, (1, 0, 2), reason="collapsed")])
+            is (done[1])
+        )
+
+    def test_an_order_starts_again_from_where_it_started_first(self) -> None:
+        done = [
+            _result(0, (0, 1, 2)),
+            _result(1, (0, 2, 1), inherited_from=0),
+            _result(2, (1, 0, 2), inherited_from=1),
+            _result(3, (1, 0, 2), inherited_from=0),
+        ]
+        assert parent("nearest", (1, 0, 2), done) is done[1]
+        assert parent("nearest", (1, 0, 2), done[:3]) is done[1]
+        assert parent("nearest", (0, 1, 2), done) is None
+
+    def test_untested_compliance_counts_as_none(self) -> None:
+        done = [_result(0, (1, 0, 2), compliance=0.1), _result(1, (0, 2, 1), compliance=math.nan)]
+        assert parent("nearest", (0, 1, 2), done) is done[0]
+
+
+def test_directories_of_a_matrix_are_named_by_what_differs() -> None:
+    job: Any = SimpleNamespace(
+        collector=SimpleNamespace(label="x" * 70),
+        trainer=SimpleNamespace(label="t"),
+        config=SimpleNamespace(seed=4),
+    )
+    assert launching._directory(3, job, seeded=False) == f"03-{'x' * 60}"
+    assert launching._directory(3, job, seeded=True) == f"03-{'x' * 60}-seed-4"
+
+
+def test_plugins_hear_once_that_a_run_stopped_and_not_after_its_end(tmp_path: Path) -> None:
+    heard: list[tuple[str, str]] = []
+    host: Any = SimpleNamespace(
+        notify=lambda hook, event: heard.append((hook, event.values.get("cause", "")))
+    )
+    stopped = HookObserver(host, "r", tmp_path)
+    for event in ("run-started", "warning", "update"):
+        stopped({"event": event})
+    stopped.stopped("because")
+    stopped.stopped("again")
+    ended = HookObserver(host, "r", tmp_path)
+    ended({"event": "run-finished"})
+    ended({"event": "warning"})
+    ended.stopped("late")
+    assert heard == [
+        ("wfbench_run_started", ""),
+        ("wfbench_update_finished", ""),
+        ("wfbench_run_finished", "because"),
+        ("wfbench_run_finished", ""),
+    ]
+
+
+def test_a_task_is_a_batch_of_its_own_unless_it_is_said() -> None:
+    budget = workflow_budget(RunConfig(), Cadence(), 10, 5, None)
+    assert TrainingTask(0, (), 1, budget).batch == (0, 1)
 
 
 class TestResults:

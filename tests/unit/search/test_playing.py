@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +23,7 @@ from wfbench.settings.selection import select
 
 KEPT = Path(__file__).parents[2] / "formats" / "data"
 POLICY = KEPT / "search-ppo" / "policy.npz"
+SYNTHETIC = "synthetic:obs_size=6,num_actions=5,episode_length=10"
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +59,19 @@ def test_exactly_the_first_episodes_of_each_environment_count(
     assert not np.array_equal(few.rows[0], _play(host, subject, n_envs=3, seed=4).rows[0])
 
 
+def test_at_most_32_environments_are_built_one_by_one(host: PluginHost, subject: Subject) -> None:
+    scalar = replace(subject, env=find_subject(host, str(POLICY), KEPT, SYNTHETIC, None).env)
+    assert scalar.ref.batched is None
+    assert _play(host, scalar, episodes=33).env_steps == 2 * 32 * 10
+
+
 def test_episodes_that_never_end_are_an_error(host: PluginHost, subject: Subject) -> None:
     with pytest.raises(CollectError, match="7 of 7 episodes did not end within 28 steps"):
         _play(host, subject, steps=1)
 
 
 def test_a_policy_plays_only_where_it_fits(host: PluginHost, subject: Subject) -> None:
-    shape = "obs_size=6,num_actions=5,episode_length=10"
-    there = find_subject(host, str(POLICY), KEPT, f"synthetic:{shape}", None)
+    there = find_subject(host, str(POLICY), KEPT, SYNTHETIC, None)
     assert there.env.spec.name == "synthetic"
     assert there.order == subject.order
     assert [one.name for one in run_subjects(host, KEPT / "search-ppo")] == [
@@ -108,6 +117,10 @@ def test_a_board_ranks_by_the_sum_over_its_cells(subject: Subject) -> None:
     assert math.isnan(first.half_interval)
     assert (first.knew_red, third.knew_red) == ("yes", "not said")
     assert trained_against(subject, CELLS) == "no"
+    known: Any = SimpleNamespace(env=SimpleNamespace(options={"red": "Meander"}))
+    assert trained_against(known, CELLS) == "trained on Meander"
+    unknowing = Published("d", found[0].returns, "there", knew_red=False)
+    assert published_entry(unknowing, CELLS).knew_red == "no"
 
 
 def _cell(value: float, half: float, red: str | None = None) -> EvaluationCell:

@@ -10,7 +10,7 @@ import numpy as np
 
 from wfbench.contract import Order
 from wfbench.orders import precedences, unit_pairs
-from wfbench.search.answer.quantiles import Floats, max_t_quantile
+from wfbench.search.answer.quantiles import Floats, max_t_quantile, normal_draws
 
 _RANK = 1e-8
 
@@ -83,7 +83,7 @@ def design_of(orders: tuple[Order, ...]) -> Design:
     cycles = _basis(pairs - positions @ (positions.T @ pairs))
     flat = np.full((len(orders), 1), len(orders) ** -0.5)
     left, _, _ = np.linalg.svd(np.hstack((flat, pairs)), full_matrices=True)
-    rest = np.ascontiguousarray(left[:, 1 + pairs.shape[1] :])
+    rest = _settled(left[:, 1 + pairs.shape[1] :])
     return Design(orders, signs, pairs, positions, cycles, rest)
 
 
@@ -103,4 +103,14 @@ def centred(values: Floats) -> Floats:
 
 def _basis(columns: Floats) -> Floats:
     left, size, _ = np.linalg.svd(columns, full_matrices=False)
-    return np.ascontiguousarray(left[:, size > _RANK])
+    return _settled(left[:, size > _RANK])
+
+
+def _settled(basis: Floats) -> Floats:
+    """Return the basis of the same space that is nearest to fixed directions.
+
+    Simulated quantiles depend a little on the basis, and which one a decomposition finds depends on
+    the processor.
+    """
+    left, _, right = np.linalg.svd(basis.T @ normal_draws(*basis.shape))
+    return np.ascontiguousarray(basis @ (left @ right))
