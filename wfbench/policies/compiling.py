@@ -169,7 +169,7 @@ def _keyed(function: Any) -> Any:
 @cache
 def sources_digest(folder: Path) -> str:
     """Return a digest of every source file in a folder."""
-    digest = hashlib.blake2b()
+    digest = hashlib.blake2b(digest_size=16)
     for path in sorted(folder.glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

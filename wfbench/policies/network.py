@@ -141,7 +141,7 @@ class NetworkPolicy:
         results = (out.rewards, out.truncated, out.final_obs, out.compromised, out.ended_session)
         while True:
             known = (table.may_grow, networks, table.used, table.slots, table.entries, room)
-            row = *(array[0] for array in (obs, raw, draws)), begin, *known, *(a[0] for a in acts)
+            row = obs[0], raw[0], draws[0], 0, *known, *(array[0] for array in acts)
             done = playing.play_steps(
                 playing.act_callback(kernel.act_rows, *row),
                 playing.step_callback(step.function),

@@ -18,14 +18,13 @@ from .compiling import compiled, part
 _MONOTONIC = int(time.CLOCK_MONOTONIC)
 _read_clock: Any = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.voidptr))
 
-_PLACES = range(5)
-STEP, ROW, NANOSECONDS, CLOCK, _ = _PLACES
+STEP, ROW, NANOSECONDS, CLOCK = range(4)
 """Places in `progress`: where to go on, the time that steps took, and room to read the clock."""
 
 
 def new_progress() -> NDArray[np.int64]:
     """Return the progress before the first step."""
-    return np.zeros(len(_PLACES), dtype=np.int64)
+    return np.zeros(CLOCK + 2, dtype=np.int64)
 
 
 @part
@@ -93,13 +92,13 @@ def play_steps(
 ) -> Any:
     """Go on where `progress` says, until each row of `draws` is used; return what `act` returned.
 
-    Fewer than all rows: a step could not be made. There is at least one row of `draws`. `cells`:
-    first step, first column, last + 1.
+    Fewer than all rows: a step could not be made. `cells`: first step, first column, last + 1.
     """
     actions, log_probs, values = acts
     rewards, truncated, final_obs, compromised, ended_session = out
     first, begin, end = cells
-    while True:
+    row = end - begin
+    while progress[STEP] < draws.shape[0]:
         t = first + progress[STEP]
         row = act(
             obs[t, begin:end],
@@ -117,7 +116,7 @@ def play_steps(
             values[t, begin:end],
         )
         if row != end - begin:
-            return row
+            break
         progress[NANOSECONDS] -= _now(progress)
         step(
             *context,
@@ -132,5 +131,4 @@ def play_steps(
         progress[NANOSECONDS] += _now(progress)
         progress[STEP] += 1
         progress[ROW] = 0
-        if progress[STEP] == draws.shape[0]:
-            return row
+    return row

@@ -51,6 +51,7 @@ def compile_notice() -> Iterator[None]:
         yield
         return
     timer = threading.Timer(_PATIENCE, sys.stderr.write, [NOTICE + "\n"])
+    timer.daemon = True
     try:
         with event.install_listener("numba:compile", _Starter(timer)):
             yield

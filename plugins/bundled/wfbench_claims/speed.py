@@ -208,7 +208,7 @@ def decompose(
 def decomposition_tables(lab: Lab, found: list[Decomposition]) -> tuple[FindingTable, ...]:
     """Return the factors at the most envs to draw, and all factors and rates to read."""
     largest = found[-len(CONDITIONS) :]
-    [(names, n_envs)] = {(one.changes, one.n_envs) for one in largest}
+    names = largest[0].changes
     drawn = [
         (name.partition(":")[0], one.condition, factor.value, factor.low, factor.high)
         for place, name in enumerate(names[1:])
@@ -229,7 +229,7 @@ def decomposition_tables(lab: Lab, found: list[Decomposition]) -> tuple[FindingT
     ]
     return (
         FindingTable(
-            f"What each change gains at {n_envs} envs",
+            f"What each change gains at {largest[0].n_envs} envs",
             ("change", "condition", "factor", "low", "high"),
             tuple(drawn),
             factors=True,

@@ -40,16 +40,18 @@ def main(setup: tuple[int, int, str, Sequence[str]]) -> None:
     `setup` is the control stream, the collector's pid, the start method and modules to import.
     """
     descriptor, parent, method, preload = setup
-    control = socket.socket(fileno=descriptor)
-    _settle()
     try:
+        control = socket.socket(fileno=descriptor)
+        _settle()
         _preload(control, preload)
         nursery = _Nursery(control, fresh=method == "spawn")
         if not nursery.serve():
             _reap_after(parent)
     finally:
-        # Whatever an environment started and left behind is in this group, too.
-        os.killpg(os.getpid(), signal.SIGKILL)
+        if os.getpgrp() == os.getpid():
+            # Whatever an environment started and left behind is in this group too.
+            os.killpg(0, signal.SIGKILL)
+        os._exit(0)
 
 
 def _settle() -> None:
@@ -57,7 +59,8 @@ def _settle() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGIO):
         signal.signal(number, signal.SIG_DFL)
-    os.setpgrp()
+    if os.getpgrp() != os.getpid():
+        os.setpgid(0, 0)
     os.dup2(2, 1)
 
 

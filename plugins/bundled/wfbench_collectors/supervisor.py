@@ -221,9 +221,10 @@ class Supervisor:
         A worker that had to be killed, of which the caller knows nothing yet, is logged as a
         warning.
         """
+        until = monotonic() + timeout
         if hasattr(self, "watch"):
             self._descend(timeout)
-            self.watch.close(0.15 * timeout)
+            self.watch.close(min(0.15 * timeout, max(0.0, until - monotonic())))
         if hasattr(self, "board"):
             self.board.close()
 

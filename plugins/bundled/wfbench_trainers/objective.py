@@ -240,10 +240,7 @@ def value_rows(
     by_values: Any,
     sums: Any,
 ) -> None:
-    """Compute the gradient by values that are `width` apart, and advantages; add to the sums.
-
-    What lies between them is left as it is: the gradient that it would have is never read.
-    """
+    """Compute the gradient by values that are `width` apart, and advantages; add to the sums."""
     for r in range(starts.shape[0] - 1):
         value = float(values[r * width])
         pull = 0.0
@@ -254,6 +251,8 @@ def value_rows(
             error = value - float(acted.targets[i])
             sums[1] += error * error * acted.share
             pull += error
+        for j in range(1, width):
+            by_values[r * width + j] = np.float32(0.0)
         by_values[r * width] = np.float32(2.0 * acted.value_weight * acted.share * pull)
 
 
