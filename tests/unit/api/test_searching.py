@@ -164,9 +164,7 @@ def test_an_order_has_the_interval_of_its_trainings(
     definition = SimpleNamespace(pooled=pooled)
     monkeypatch.setattr(order_results, "find_definition", lambda _: definition)
     best = SimpleNamespace(compliance=compliance, compliant=compliant, counted=3.0)
-    search: Any = SimpleNamespace(
-        config=SimpleNamespace(definition="x"), written=lambda order: str(order)
-    )
+    search: Any = SimpleNamespace(config=SimpleNamespace(definition="x"), written=str)
     summary: Any = SimpleNamespace(
         best=best, trainings=(0,) * trainings, between=2.0, within=1.0, mean=10.0, order=(0, 1)
     )
