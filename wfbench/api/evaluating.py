@@ -277,8 +277,7 @@ def _cells(
     subject: Subject, setup: Setup, order: str | None, reds: list[str], horizons: list[int]
 ) -> EvaluationResult:
     units, spec = subject.model.units, subject.env.spec
-    own = tuple(range(len(units))) if subject.order is None else subject.order
-    judged = own if order is None else parse_order(order, units)
+    judged = subject.order if order is None else parse_order(order, units)
     joint = subject.order == ()
     if joint and judged:
         subject = subject.given(judged)
@@ -314,8 +313,6 @@ def _swept(subject: Subject, setup: Setup, orders: str) -> OrdersResult:
 
 
 def _crossed(subject: Subject, setup: Setup, orders: str) -> CrossEvaluationResult:
-    if subject.order is None:
-        raise UsageError(f"{subject.name} follows no order, so none can be changed")
     units = tuple(subject.model.units)
     judges = all_orders(len(units))
     codes = judges if orders == "all" else [parse_order(part, units) for part in orders.split(",")]
@@ -376,7 +373,7 @@ def verify_transfer(
         [chosen] = select(plugin_host(), {"collector": [how]})["collector"]
         setup = Setup(chosen, count, seed, DEFAULT_DEFINITION, judged=False)
         cells = evaluation.grid(subject, reds, horizons)
-        played.append(evaluation.evaluate(subject, setup, subject.order or (), cells))
+        played.append(evaluation.evaluate(subject, setup, subject.order, cells))
     home, away = names
     return TransferResult(str(policy), home, away, seed, paired(*played))
 

@@ -82,7 +82,7 @@ def export(
         raise UsageError(f"episodes is {episodes}; an interval needs at least 2")
     name, place = str(policy), Path(out)
     subject = _following(find_played(name, place, None, order, greedy=False), order)
-    code = np.zeros(0) if subject.code is None else subject.code.encode(subject.order or ())
+    code = np.zeros(0) if subject.code is None else subject.code.encode(subject.order)
     exported = Exported.of(subject.policy, code, subject.model.notes, greedy=greedy)
     target = Path(folder) if folder is not None else Path(f"{Path(name).stem}-{to}")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -115,11 +115,11 @@ def _said(subject: Subject, exported: Exported, episodes: int, seed: int) -> dic
     setup = Setup(collector, episodes, seed, DEFAULT_DEFINITION, judged=False)
     likely = subjects.greedy(subject.policy) if exported.greedy else subject.policy
     played = replace(subject, policy=likely)
-    order = subject.order or ()
-    cells = evaluation.evaluate(played, setup, order, evaluation.grid(played, REDS, HORIZONS))
+    cells = evaluation.grid(played, REDS, HORIZONS)
+    found = evaluation.evaluate(played, setup, subject.order, cells)
     return {
         "policy": subject.name,
-        "order": format_order(order, subject.model.units),
+        "order": format_order(subject.order, subject.model.units),
         "definition": subject.trained_on or DEFAULT_DEFINITION,
         "env": subject.env.spec.name,
         "env_options": dict(subject.env.options),
@@ -134,7 +134,7 @@ def _said(subject: Subject, exported: Exported, episodes: int, seed: int) -> dic
                 "half_interval": cell.half_interval,
                 "episodes": cell.episodes,
             }
-            for cell in cells
+            for cell in found
         ],
         "versions": {
             "wfbench": __version__,

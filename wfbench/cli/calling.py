@@ -50,7 +50,7 @@ def verb(
         own = inspect.signature(function).parameters
         parameters = [_described(p.replace(annotation=hints[p.name])) for p in own.values()]
         if "ctx" not in own:
-            parameters.insert(0, keyword("ctx", typer.Context, inspect.Parameter.empty))
+            parameters.append(keyword("ctx", typer.Context, inspect.Parameter.empty))
         if "json" not in own:
             parameters.append(_described(keyword("json", JsonFlag, default=False)))
 
@@ -145,14 +145,16 @@ def progress_lines(*, bar_only: bool = False) -> Iterator[Watcher]:
         yield _ignore if bar_only else _print
         return
     from rich.console import Console
-    from rich.markup import escape
     from rich.progress import Progress as Bar
+    from rich.progress import TextColumn
 
-    with Bar(console=Console(stderr=True, emoji=False), transient=True) as bar:
+    # A text is shown as it is: `[x]` is no style and `:x:` no picture.
+    columns = (TextColumn("{task.description}", markup=False), *Bar.get_default_columns()[1:])
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
 
         def update(step: Progress) -> None:
-            bar.update(task, completed=step.done, total=step.total, description=escape(step.text))
+            bar.update(task, completed=step.done, total=step.total, description=step.text)
 
         yield update
 

@@ -22,8 +22,8 @@ class Invocation:
 
     def __init__(self, args: list[str] | None = None) -> None:
         self.args = args or []
-        self.configured = False
-        self.json = False
+        self.json: bool | None = None
+        """Whether `--json` was given before the verb; None until those options are read."""
         self.quiet = False
         """Do not warn about broken plugins: the verb shows them itself."""
         self.terminated = False
@@ -35,7 +35,6 @@ class Invocation:
         if os.environ.get("WFBENCH_TRACE_PLUGINS", "") not in {"", "0"}:
             _trace()
         given = ctx.find_root().params
-        self.configured = True
         self.json = bool(given.get("json"))
         hosting.configure(
             given.get("plugins_dir") or (),
@@ -56,7 +55,7 @@ class Invocation:
 
     def warnings(self) -> list[str]:
         """Return what to print at the end: about broken plugins, and what verbs added."""
-        broken = [] if self.quiet or not self.configured else hosting.broken_plugins()
+        broken = [] if self.quiet or self.json is None else hosting.broken_plugins()
         hint = "see `wfbench plugins list`"
         return [f"{hosting.broken_line(one)}; {hint}" for one in broken] + self._warnings
 
@@ -67,14 +66,14 @@ def invocation(ctx: typer.Context) -> Invocation:
     if not isinstance(root.obj, Invocation):
         root.obj = Invocation()
     found: Invocation = root.obj
-    if not found.configured:
+    if found.json is None:
         found.configure(ctx)
     return found
 
 
 def wants_json(ctx: typer.Context, *, flag: bool) -> bool:
     """Return whether `--json` was given, before the verb or after it."""
-    return flag or invocation(ctx).json
+    return flag or bool(invocation(ctx).json)
 
 
 def answer(ctx: typer.Context, result: Result, *, json: bool) -> None:

@@ -104,7 +104,7 @@ def _installed(name: str) -> str | None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
-    gc.set_threshold(50_000, 20, 100)  # loading makes many objects and next to no garbage
+    gc.set_threshold(50_000)  # loading makes many objects and next to no garbage
     try:
         state = Invocation(args)
         with _terminable(state):

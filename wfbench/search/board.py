@@ -73,7 +73,7 @@ def played_entry(
     found: list[EvaluationCell] = []
     for number, cell in enumerate(cells):
         own = replace(setup, seed=seed + number)
-        found += evaluate(subject, own, subject.order or (), [cell])
+        found += evaluate(subject, own, subject.order, [cell])
     return BoardEntry(
         subject.name,
         kind,

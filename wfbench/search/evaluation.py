@@ -174,7 +174,7 @@ def cross_evaluate(
 ) -> list[CrossRow]:
     """Give the policy other order codes and compare what it does."""
     conditioned = getattr(subject.policy, "conditioned", None)
-    if conditioned is None or subject.order is None:
+    if conditioned is None:
         raise UsageError(f"{subject.name} is not conditioned on an order, so none can be changed")
     seen = _observations(subject, setup, judges[:1])
     own = _actions(subject.policy, seen)
@@ -194,8 +194,6 @@ def judge_all(subjects: Sequence[Subject], setup: Setup, judges: Sequence[Order]
 
 
 def _cross_row(subject: Subject, setup: Setup, judges: Sequence[Order], changed: float) -> CrossRow:
-    if subject.order is None:
-        raise UsageError(f"{subject.name} follows no order")
     played = _play(subject, setup, judges)
     pooled = find_definition(setup.definition).pooled
     by_order = [summarise(rows, pooled=pooled).compliance for rows in played.rows]

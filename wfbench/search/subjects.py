@@ -37,8 +37,8 @@ class Subject:
     name: str
     env: Choice
     policy: Policy
-    order: Order | None
-    """None for a reference that follows none; empty for a policy that follows any order."""
+    order: Order
+    """Empty: it follows any order."""
     trained_on: str | None = None
     """Id of the compliance definition it was trained on."""
     batched: str | None = None
