@@ -66,6 +66,9 @@ SCENARIOS = (
 )
 
 
+GATE = ("revisions", "statistics", "measure/live.py", "measure/turns.py", "measure/trial.py")
+"""The code that measures and judges in a check of two revisions."""
+
 KEPT = ROOT / "results" / "gate-power.jsonl"
 
 
@@ -77,9 +80,8 @@ def git(folder: Path, *arguments: str) -> str:
 
 def conditions(args: argparse.Namespace) -> dict[str, object]:
     """Return what tries must have in common; of the gate, the hashes of its code as committed."""
-    folders = [f"HEAD:wfbench/benchmarks/{name}" for name in ("measure", "revisions", "statistics")]
-    hashes = git(ROOT, "rev-parse", *folders).split()
-    gate = "-".join(one[:8] for one in hashes)
+    places = [f"HEAD:wfbench/benchmarks/{place}" for place in GATE]
+    gate = "-".join(one[:8] for one in git(ROOT, "rev-parse", *places).split())
     return {"gate": gate, "busy": args.busy, "share": args.share}
 
 

@@ -41,7 +41,7 @@ def measure_group(
     with closing(Attempt(planned[0], cases, settings)) as first:
         for one in planned[1:]:
             together = first.fits_twice()
-            if not together:
+            if not together and not first.sampled:
                 yield first.sample()
             with closing(Attempt(one, cases, settings)) as other:
                 if together:

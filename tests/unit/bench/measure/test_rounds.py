@@ -156,6 +156,17 @@ def test_the_first_takes_turns_with_all_others(processes: list[Process]) -> None
     assert [what for what, *_ in processes[0].asked].count("turn") == 4
 
 
+@pytest.mark.parametrize("broken", ["open", ""])
+def test_a_first_case_that_takes_no_turns_is_sampled_once(
+    processes: list[Process], monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    monkeypatch.setattr(Process, "broken", broken)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=2000))
+    found = group(Settings(), cases=4)
+    assert [one.case for one in found] == [0, 1, 2, 3]
+    assert len(processes) == 4
+
+
 @pytest.mark.parametrize("broken", ["open", "settle", "window", "end"])
 def test_whoever_fails_says_so_and_is_asked_nothing_more(
     processes: list[Process], monkeypatch: pytest.MonkeyPatch, broken: str
