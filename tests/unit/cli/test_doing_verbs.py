@@ -58,7 +58,6 @@ PAGE = Found(Path("page.html"))
         (("--json-lines",), PAGE, "", ""),
         (("--resume", "b1"), PAGE, "shown\nreport: page.html\n", ""),
     ],
-    ids=str,
 )
 def test_a_run_is_made_and_shown(
     call: Any, instead: Any, runs: Path, flags: tuple[str, ...], found: Found, out: str, err: str
@@ -198,7 +197,6 @@ def test_the_configuration_is_printed_and_selected_on_request(call: Any) -> None
             {"fault": ["f"], "to": Path("x"), "options": {"a": {"x": "1"}}},
         ),
     ],
-    ids=str,
 )
 def test_a_verb_calls_the_api_with_what_was_typed(
     call: Any,
@@ -237,7 +235,6 @@ def test_a_verb_calls_the_api_with_what_was_typed(
         (("plugins", "show", "nope"), "there is no plugin 'nope'"),
         (("plugins", "list", "--kind", "nope"), "--kind nope"),
     ],
-    ids=str,
 )
 def test_what_a_verb_cannot_use_is_refused(call: Any, arguments: Any, said: str) -> None:
     done = call(*arguments)

@@ -12,6 +12,7 @@ _CANNOT = {
     **dict.fromkeys(("constructor-raises", "constructor-exits"), _LOST),
     "constructor-hangs": "building has no timeout in TorchRL: open waits forever",
     "reported-kill": "TorchRL ends an environment that hangs in close without a word",
+    "nothing-global": "TorchRL changes the search path of modules when it is imported",
     "modest-workers": "workers have the caller's environment variables, so as many threads",
 }
 """What the library does not keep and this plugin does not hide, by the kit's names."""
