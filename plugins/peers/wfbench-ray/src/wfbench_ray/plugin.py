@@ -13,6 +13,7 @@ _CANNOT = {
     **dict.fromkeys(("constructor-exits", "killed", "crashed"), _DIED),
     **dict.fromkeys(("closed-environments", "reported-kill"), _KILLED),
     **dict.fromkeys(("clean-close", "clean-failed-open"), _LEFT),
+    "nothing-global": "Ray sets environment variables of the process that starts it",
     "modest-workers": "Ray sets OMP_NUM_THREADS and no other variable for libraries with threads",
 }
 """What Ray does not keep and this plugin does not hide, by the kit's names."""
