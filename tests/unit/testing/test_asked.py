@@ -43,7 +43,10 @@ def test_what_each_promise_asks_of_a_collector(
 ) -> None:
     # pytest may have threads of its own.
     alone = SimpleNamespace(
-        active_count=lambda: 1, enumerate=list, main_thread=threading.main_thread
+        active_count=lambda: 1,
+        enumerate=list,
+        main_thread=threading.main_thread,
+        excepthook=threading.excepthook,
     )
     monkeypatch.setattr(isolation, "threading", alone)
     lines = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,13 +27,14 @@ class SubjectProcess:
     def __init__(self, ref: SubjectRef) -> None:
         self._ref = ref
         self._process: Isolated | None = None
+        self._used = False
         self.cannot: Mapping[str, str] = {}
         """Promises that the collector declares it cannot keep, and why; known once it started."""
 
     def start(self) -> Isolated:
         """Return the process, started if need be; raise what keeps it from answering."""
         if self._process is None:
-            self._process = Isolated(__name__)
+            self._process, self._used = Isolated(__name__), False
             try:
                 answer = self._process.ask(self._ref, _START)
             except IsolationError as error:
@@ -50,6 +52,7 @@ class SubjectProcess:
         Raise IsolationError if there is no answer within `limit` seconds.
         """
         process = self.start()
+        self._used = True
         # Made here, so that a process that dies or is killed leaves nothing behind.
         with TemporaryDirectory(prefix="wfbench-kit-", ignore_cleanup_errors=True) as scratch:
             try:
@@ -60,9 +63,10 @@ class SubjectProcess:
 
     def test(self, promise: Promise[Any], limit: float | None = None) -> PromiseResult:
         """Try to break a promise; `limit` shortens its own deadline."""
+        if promise.fresh and self._used:
+            with closing(SubjectProcess(self._ref)) as another:
+                return another.test(promise, limit)
         seconds = min(promise.limit, limit or promise.limit)
-        if promise.fresh:
-            self.close()
         try:
             result: PromiseResult = self.ask(f"{__name__}:try_promise", promise.slug, seconds)
         except IsolationError as error:
