@@ -197,6 +197,9 @@ def _make_interpreter(tree: Path) -> None:
     theirs = [path for path in sys.path if path.endswith("-packages")]
     [folder] = (tree / ".venv").glob("lib/python*/site-packages")
     (folder / "tree.pth").write_text("\n".join(ours + theirs), encoding="utf-8")
+    script = tree / ".venv/bin/wfbench"
+    script.write_text(f"#!{tree}/.venv/bin/python\nfrom wfbench.cli.main import main\n\nmain()\n")
+    script.chmod(0o755)
 
 
 def _pytest(tree: Path, arguments: Iterable[str], limit: float) -> int | None:
@@ -230,7 +233,9 @@ class Reach:
         (self._tree / ".coveragerc").write_text(
             "[run]\nsource = wfbench, plugins/bundled\ndisable_warnings = no-data-collected\n"
         )
-        options = ("-n", str(len(trees.all)), "--dist", "loadfile", "--cov", "--cov-context=test")
+        # Many tests wait, so twice as many run as there are trees.
+        count = str(2 * len(trees.all))
+        options = ("-n", count, "--dist", "loadfile", "--cov", "--cov-context=test")
         arguments = (*options, "--cov-report=", *sorted(tests))
         with trees.one():
             code = _pytest(self._tree, arguments, HOUR)
