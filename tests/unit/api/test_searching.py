@@ -14,7 +14,9 @@ from wfbench.api import claims, order_results, searching
 from wfbench.api.order_results import OrderResult
 from wfbench.api.results import Progress
 from wfbench.api.runs import _number
+from wfbench.benchmarks.reproduce.model import ClaimResult, Reproduction
 from wfbench.contract import UsageError
+from wfbench.contract.claims import Finding
 
 
 def test_settings_come_from_the_file_and_the_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +142,20 @@ def test_claims_are_told_as_they_are_measured(
     assert labs == [(0, False, ("a", "b")), (3, True, ("a",))]
     with pytest.raises(UsageError, match="--to none: there is no such directory"):
         wfbench.reproduce("a", to="none")
+
+
+def test_a_row_of_a_claim_says_what_was_measured_or_that_it_failed() -> None:
+    told = ("a claim", "180/s", "two cores", "paper", "wfbench 0.3.0", 1.0, ())
+    found = Finding(measured="170/s", interval=None, verdict="reproduced", why="It is near.")
+    both = (ClaimResult("a", 1, *told, found), ClaimResult("b", 2, *told, None, "hung"))
+    made = Reproduction(
+        "", "", seed=0, quick=False, seconds=2.0, machine={}, claims=both, measurements=()
+    )
+    rows = claims.ReproductionResult(made).rows()
+    assert [tuple(row.values()) for row in rows] == [
+        ("a", "180/s", "170/s", "reproduced"),
+        ("b", "180/s", None, "failed"),
+    ]
 
 
 @pytest.mark.parametrize(
